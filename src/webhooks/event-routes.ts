@@ -10,9 +10,9 @@ import type { Described } from './document.ts'
 import { type FeedPage, type FeedRequest, readFeed } from './feed.ts'
 import { findEvent } from './feed-store.ts'
 import { createFeedWatch, type FeedWatch } from './feed-watch.ts'
-import type { RecordType } from './outbox.ts'
 import { buildBodies, type EventToSend, type LoadRecords } from './payload.ts'
 import { listEvents } from './read-store.ts'
+import { assertMayRead } from './readable.ts'
 import {
   EventParams,
   EventsQuery,
@@ -93,10 +93,7 @@ type FeedCall = { caller: Caller; query: EventsQuery; reply: FastifyReply }
 async function sendFeed(deps: Deps, watch: FeedWatch, { caller, query, reply }: FeedCall): Promise<FastifyReply> {
   refuseTogether(query, listParameters, 'is for the list: the feed has limit and next')
   const { after = 'start', limit = feedLimitDefault, wait = 0, type: types, recordId, startDate } = query
-  const needed = (['transaction', 'withdrawal'] as const).filter(
-    (recordType) => types === undefined || types.some((type) => type.startsWith(recordType)),
-  )
-  assertMayRead(caller, needed)
+  assertMayRead(caller, types ?? null)
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())
   const filters = { types, recordId: recordId?.toLowerCase(), from: toDate(startDate) }
@@ -138,15 +135,6 @@ async function buildAll(loadRecords: LoadRecords, events: EventToSend[]): Promis
 function sendJson(reply: FastifyReply, text: string | Buffer): FastifyReply {
   // As bytes, it is sent as it is: the webhook has the same.
   return reply.type('application/json; charset=utf-8').send(Buffer.from(text))
-}
-
-function assertMayRead({ may, clientId }: Caller, recordTypes: readonly RecordType[]): void {
-  const scope = recordTypes.map((recordType) => `${recordType}.read`).find((one) => !may(one))
-  if (scope === undefined) return
-  throw new AppError('insufficient_scope', {
-    detail: `The payloads of these events need the scope ${scope} as well. Request a token with it, or select other events with type.`,
-    about: { clientId },
-  })
 }
 
 /** @throws {AppError} `validation_failed` if the query has one of these parameters */

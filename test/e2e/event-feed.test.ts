@@ -165,6 +165,29 @@ describe('the feed of events', () => {
     expect((await service.call(`/event/${randomUUID()}`)).status).toBe(404)
   })
 
+  it('needs the same scopes at a webhook endpoint', async () => {
+    type Endpoint = { id: string; code: string }
+    const token = await fetchTokenWith(['webhook.write', 'transaction.read'])
+    const url = (name: string) => `https://loja.example.com/${name}`
+    const send = async (path: string, method: string, body: object) =>
+      await service.call<Endpoint>(path, { token, method, body })
+    const paid = await send('/webhook-endpoint', 'POST', { url: url('a'), eventTypes: ['transaction.paid'] })
+    expect(paid.status, paid.text).toBe(201)
+    const all = await service.call<Endpoint>('/webhook-endpoint', { body: { url: url('b') } })
+    const [ofPaid, ofAll] = [paid, all].map(({ body }) => `/webhook-endpoint/${body.id}`) as [string, string]
+    expect((await send(ofPaid, 'PATCH', { url: url('c') })).status).toBe(200)
+    expect((await send(ofAll, 'PATCH', { enabled: false })).status).toBe(200)
+    for (const refused of [
+      await send('/webhook-endpoint', 'POST', { url: url('d') }),
+      await send('/webhook-endpoint', 'POST', { url: url('d'), eventTypes: ['withdrawal.processed'] }),
+      await send(ofPaid, 'PATCH', { eventTypes: ['*'] }),
+      await send(ofAll, 'PATCH', { url: url('d') }),
+      await send(ofAll, 'PATCH', { enabled: true }),
+    ])
+      expect([refused.status, refused.body.code], refused.text).toEqual([403, 'insufficient_scope'])
+    for (const path of [ofPaid, ofAll]) expect((await service.call(path, { method: 'DELETE' })).status).toBe(204)
+  })
+
   async function fetchTokenWith(scopes: string[]): Promise<string> {
     const { clientId, clientSecret } = service.sandbox
     const body = new URLSearchParams({

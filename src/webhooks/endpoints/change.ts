@@ -26,11 +26,18 @@ export const endpointsMax = 16
 
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 type Of = { merchantId: string; endpointId: string; by: By | null }
+/** Throws if the caller may not receive events of these types; null: all. */
+type AssertMay = (eventTypes: string[] | null) => void
 
 /** Registers an address that receives the merchant's events from now on. Its secret is returned only here. */
 export async function createEndpoint(
   { db, clock, key }: Deps,
-  { merchantId, input, by }: { merchantId: string; input: Static<typeof CreateEndpointBody>; by: By | null },
+  {
+    merchantId,
+    input,
+    by,
+    assertMayReceive = () => {},
+  }: { merchantId: string; input: Static<typeof CreateEndpointBody>; by: By | null; assertMayReceive?: AssertMay },
 ): Promise<{ row: EndpointRow; secret: string }> {
   return await db.transaction(async (tx) => {
     // Two requests at once would exceed the limit.
@@ -42,6 +49,7 @@ export async function createEndpoint(
       ...{ description: input.description ?? '', event_types: toStored(input.eventTypes ?? [allTypes]) },
       ...{ created_at: now, updated_at: now, failing_since: null, disabled_at: null, disabled_reason: null },
     }
+    assertMayReceive(row.event_types)
     if (!(await insertEndpoint(tx, row))) throw isRegistered()
     await recordAction(tx, {
       by,
@@ -61,7 +69,13 @@ export async function createEndpoint(
  */
 export async function changeEndpoint(
   { db, clock }: Deps,
-  { merchantId, endpointId, input, by }: Of & { input: Static<typeof ChangeEndpointBody> },
+  {
+    merchantId,
+    endpointId,
+    input,
+    by,
+    assertMayReceive = () => {},
+  }: Of & { input: Static<typeof ChangeEndpointBody>; assertMayReceive?: AssertMay },
 ): Promise<EndpointRow> {
   return await db.transaction(async (tx) => {
     // Two endpoints changed at once could get the same URL.
@@ -81,6 +95,7 @@ export async function changeEndpoint(
       // Also of one that Guichê disabled: then no alert names it any more.
       ...(input.enabled === false && { disabled_at: before.disabled_at ?? now, disabled_reason: 'request' }),
     }
+    if (input.url !== undefined || input.eventTypes || isEnabled) assertMayReceive(row.event_types)
     if (!(await updateEndpoint(tx, row))) throw isRegistered()
     const details = { ...detailsOf(row), isDisabled: row.disabled_at !== null }
     await recordAction(tx, { by, action: 'webhook-endpoint.change', merchantId, recordId: endpointId, details, now })

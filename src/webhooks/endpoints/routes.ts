@@ -7,6 +7,7 @@ import { NoQuery, problems } from '../../http/schemas.ts'
 import type { Server } from '../../http/server.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { SecretKey } from '../../lib/secrets.ts'
+import { assertMayRead } from '../readable.ts'
 import { changeEndpoint, createEndpoint, deleteEndpoint, rotateEndpointSecret, unknownEndpoint } from './change.ts'
 import {
   ChangeEndpointBody,
@@ -49,7 +50,7 @@ export function registerEndpointRoutes(app: Server, deps: Deps): void {
         operationId: 'createWebhookEndpoint',
         summary: 'Register a webhook endpoint',
         description:
-          'It receives the events of all your records that match its filter, from now on, signed with its own secret.',
+          'It receives the events of all your records that match its filter, from now on, signed with its own secret. It also needs the scopes of their records: `transaction.read` and `withdrawal.read`, unless `eventTypes` selects one kind.',
         tags,
         querystring: NoQuery,
         body: CreateEndpointBody,
@@ -57,8 +58,11 @@ export function registerEndpointRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request, reply) => {
-      const { merchantId } = callerOf(request)
-      const { row, secret } = await createEndpoint(deps, { merchantId, input: request.body, by: byCaller(request) })
+      const caller = callerOf(request)
+      const { row, secret } = await createEndpoint(deps, {
+        ...{ merchantId: caller.merchantId, input: request.body, by: byCaller(request) },
+        assertMayReceive: (types) => assertMayRead(caller, types),
+      })
       void reply.code(201).header('location', `${deps.baseUrl}/webhook-endpoint/${row.id}`)
       return { ...toEndpointView(row), secret }
     },
@@ -117,7 +121,7 @@ function registerChanges(app: Server, deps: Deps): void {
         operationId: 'updateWebhookEndpoint',
         summary: 'Change a webhook endpoint',
         description:
-          'Fields that are left out stay as they are. With another `url`, what waits for the endpoint is sent there. Disabled, what waits for it is canceled.',
+          'Fields that are left out stay as they are. With another `url`, what waits for the endpoint is sent there. Disabled, what waits for it is canceled. Another `url`, other `eventTypes`, and enabling it need the scopes of the records, as registering it does.',
         tags,
         params: EndpointParams,
         querystring: NoQuery,
@@ -126,9 +130,10 @@ function registerChanges(app: Server, deps: Deps): void {
       },
     },
     async (request) => {
-      const { merchantId } = callerOf(request)
-      const of = { merchantId, endpointId: request.params.id, by: byCaller(request) }
-      return toEndpointView(await changeEndpoint(deps, { ...of, input: request.body }))
+      const caller = callerOf(request)
+      const of = { merchantId: caller.merchantId, endpointId: request.params.id, by: byCaller(request) }
+      const assertMayReceive = (types: string[] | null) => assertMayRead(caller, types)
+      return toEndpointView(await changeEndpoint(deps, { ...of, input: request.body, assertMayReceive }))
     },
   )
 
