@@ -170,6 +170,9 @@ export async function createServer(options: Options): Promise<Server> {
     done()
   })
   app.addHook('preParsing', (request, _reply, payload, done) => {
+    // Many clients send a media type with every request: nothing has none, where no body is expected.
+    if (request.headers['content-length'] === '0' && !request.routeOptions.schema?.body)
+      delete request.headers['content-type']
     const encoding = request.headers['content-encoding'] ?? 'identity'
     if (encoding.toLowerCase() === 'identity') return done(null, payload)
     throw new AppError('unsupported_media_type', {

@@ -175,6 +175,18 @@ describe('routing and limits', () => {
     expect((await post(smallestTransaction(), { 'content-encoding': 'identity' })).status).toBe(201)
   })
 
+  it('takes an empty body of any media type where none is expected, and no other', async () => {
+    const { body } = await service.call<{ id: string }>('/transaction', { body: smallestTransaction() })
+    const path = `/transaction/${body.id}/cancel`
+    const cancel = async (rawBody: string) =>
+      await service.call(path, {
+        ...{ method: 'POST', rawBody },
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      })
+    expect((await cancel('a=1')).status).toBe(415)
+    expect((await cancel('')).status).toBe(200)
+  })
+
   it.each(['{', '<xml/>', '{"__proto__":1}'])(
     'answers 404 at an unknown address whatever the body: %s',
     async (rawBody) => {
