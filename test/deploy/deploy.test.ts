@@ -197,6 +197,16 @@ describe('the chart', () => {
       expect(processesOf(...two)).toEqual([{ name: 'PROCESSES', value: '2' }])
     })
 
+    it('reads a former secret key from a file while one is replaced', () => {
+      const previousOf = (...args: string[]) => {
+        const [container] = find(render(...args), 'Deployment').spec.template.spec.containers
+        return container.env.filter(({ name }: { name: string }) => name.startsWith('SECRET_KEY_PREVIOUS'))
+      }
+      const file = [{ name: 'SECRET_KEY_PREVIOUS_FILE', value: '/run/secrets/guiche/secret-key-previous' }]
+      expect(previousOf(...secret)).toEqual([])
+      expect(previousOf(...secret, '--set', 'secrets.hasSecretKeyPrevious=true')).toEqual(file)
+    })
+
     it('sends callbacks, metrics and health of the public name nowhere', () => {
       const rendered = render(...secret, ...everything)
       const routes = (name: string) =>

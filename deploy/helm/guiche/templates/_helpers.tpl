@@ -63,6 +63,10 @@ env:
   {{- end }}
   - name: SECRET_KEY_FILE
     value: /run/secrets/guiche/secret-key
+  {{- if or .Values.secrets.secretKeyPrevious .Values.secrets.hasSecretKeyPrevious }}
+  - name: SECRET_KEY_PREVIOUS_FILE
+    value: /run/secrets/guiche/secret-key-previous
+  {{- end }}
   - name: METRICS_TOKEN_FILE
     value: /run/secrets/guiche/metrics-token
   {{- if .Values.config.OIDC_ISSUER }}
