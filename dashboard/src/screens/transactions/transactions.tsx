@@ -1,6 +1,6 @@
 import type { TransactionFilters, TransactionStatus } from '@guiche/sdk'
 import { Anchor, Text } from '@mantine/core'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { guiche, request } from '../../api.ts'
 import { EmptyList } from '../../components/empty.tsx'
@@ -12,14 +12,13 @@ import { Amount, CursorList, merchantLine, OneLine, PhoneRow } from '../../compo
 import { SavedViews } from '../../components/saved-views.tsx'
 import { useSelection } from '../../components/selection.tsx'
 import { TransactionStatus as TransactionState } from '../../components/status.tsx'
-import { dayEnd, dayStart, useFilters } from '../../filters.ts'
+import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink, useRecordLink } from '../../links.ts'
-import { useRefreshEvery } from '../../live.ts'
-import { periodOf } from '../../periods.ts'
+import { type RecordPage, useRecordList } from '../../record-list.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { LinkDetailResponse, ListedTransaction, ListSummary } from '../../types.ts'
+import type { LinkDetailResponse, ListedTransaction } from '../../types.ts'
 import { leftToRefund, RefundMany } from './refund-many.tsx'
 import { words } from './text.ts'
 
@@ -52,30 +51,15 @@ const textFilters = [
   'endToEnd',
 ] as const
 
-type Answer = { next: string | null; previous: string | null; data: ListedTransaction[] }
-
 /** The transactions of a merchant, or of all merchants for the operator. */
 export default function Transactions() {
   const t = useText(words)
   const client = useClient()
   const { merchant } = useUser()
   const filters = useFilters()
-  const query = toQuery(filters, client)
-  const [sort, after, before] = [filters.get('sort'), filters.get('after'), filters.get('before')]
-  const body = { ...query, ...(sort && { sort }), ...(after && { after }), ...(!after && before && { before }) }
-  const list = useQuery({
-    queryKey: ['transactions', body],
-    queryFn: async () => await request<Answer>('POST', '/list/transaction', body),
-    placeholderData: keepPreviousData,
-    refetchInterval: useRefreshEvery(15_000),
-  })
-  const summary = useQuery({
-    queryKey: ['transactions', 'summary', query],
-    queryFn: async () => await request<ListSummary>('POST', '/list/transaction/summary', query),
-    placeholderData: keepPreviousData,
-    refetchInterval: useRefreshEvery(30_000),
-    // The list comes first.
-    enabled: list.data !== undefined,
+  const { list, summary, total, exportFilters } = useRecordList<ListedTransaction, TransactionFilters>('transaction', {
+    statuses,
+    textFilters: [...textFilters, 'linkId'],
   })
   return (
     <Page
@@ -92,10 +76,7 @@ export default function Transactions() {
           />
           {/* The export of the API has no filter by payment link. */}
           {client !== null && filters.get('linkId') === '' && (
-            <ExportButton
-              name="transactions"
-              download={async () => await guiche.transactions.export(toExport(filters))}
-            />
+            <ExportButton name="transactions" download={async () => await guiche.transactions.export(exportFilters)} />
           )}
         </>
       }
@@ -114,12 +95,7 @@ export default function Transactions() {
         settled={t.paid}
         unpaid={['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']}
       />
-      <List
-        list={list}
-        total={summary.isPlaceholderData ? null : summary.data?.count}
-        showsMerchant={merchant === null && client === null}
-        isSorted={client !== null}
-      />
+      <List list={list} total={total} showsMerchant={merchant === null && client === null} isSorted={client !== null} />
     </Page>
   )
 }
@@ -149,7 +125,7 @@ function List({
   isSorted,
 }: {
   total: number | null | undefined
-  list: { data: Answer | undefined; error: Error | null; refetch: () => unknown }
+  list: { data: RecordPage<ListedTransaction> | undefined; error: Error | null; refetch: () => unknown }
   showsMerchant: boolean
   isSorted: boolean
 }) {
@@ -257,35 +233,4 @@ function List({
 
 function Badge({ of: { status, amountPaid, refunded } }: { of: ListedTransaction }) {
   return <TransactionState of={{ status, amountPaid: amountPaid ?? 0, amountRefunded: refunded }} />
-}
-
-type Filters = ReturnType<typeof useFilters>
-
-/** The filters of both APIs, apart from the days. */
-function toFilters({ get, all }: Filters): TransactionFilters {
-  const status = statuses.filter((one) => all('status').includes(one))
-  const texts = textFilters.flatMap((name) => (get(name) === '' ? [] : [[name, get(name)]]))
-  const amounts = ['minAmount', 'maxAmount'].flatMap((name) => (get(name) === '' ? [] : [[name, Number(get(name))]]))
-  return {
-    ...(Object.fromEntries([...texts, ...amounts]) as TransactionFilters),
-    ...(status.length > 0 && { status }),
-  }
-}
-
-function toQuery(filters: Filters, clientId: string | null) {
-  const { from, until } = periodOf(filters)
-  const linkId = filters.get('linkId')
-  return {
-    ...toFilters(filters),
-    ...(linkId && { linkId }),
-    ...(clientId !== null && { clientId }),
-    ...(from && { from }),
-    ...(until && { until }),
-  }
-}
-
-function toExport(filters: Filters): TransactionFilters {
-  const { from = '', until = '' } = periodOf(filters)
-  const [startDate, endDate] = [dayStart(from), dayEnd(until)]
-  return { ...toFilters(filters), ...(startDate && { startDate }), ...(endDate && { endDate }) }
 }

@@ -1,7 +1,6 @@
 import type { WithdrawalFilters, WithdrawalStatus } from '@guiche/sdk'
 import { Group, Text } from '@mantine/core'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { guiche, request } from '../../api.ts'
+import { guiche } from '../../api.ts'
 import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { ListSums, StatusTabs, type Tab } from '../../components/list-tabs.tsx'
@@ -10,14 +9,13 @@ import { RecordFilters } from '../../components/record-filters.tsx'
 import { Amount, CursorList, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
 import { Status } from '../../components/status.tsx'
-import { dayEnd, dayStart, useFilters } from '../../filters.ts'
+import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useRecordLink } from '../../links.ts'
-import { useRefreshEvery } from '../../live.ts'
-import { periodOf } from '../../periods.ts'
+import { type RecordPage, useRecordList } from '../../record-list.ts'
 import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { ListedWithdrawal, ListSummary } from '../../types.ts'
+import type { ListedWithdrawal } from '../../types.ts'
 import { Limits } from './limits.tsx'
 import { PendingReview, ReviewBadge } from './pending-review.tsx'
 import { RequestButton } from './request.tsx'
@@ -42,14 +40,15 @@ const tabs: Tab[] = [
 
 const textFilters = ['pixKey', 'externalCode', 'endToEnd', 'endToEndRefund', 'id'] as const
 
-type Answer = { next: string | null; previous: string | null; data: ListedWithdrawal[] }
-
 /** Withdrawals that are pending review, and the withdrawals of a merchant, or of all merchants for the operator. */
 export default function Withdrawals() {
   const t = useText(words)
   const client = useClient()
   const may = useMay()
-  const filters = useFilters()
+  const { list, summary, total, exportFilters } = useRecordList<ListedWithdrawal, WithdrawalFilters>('withdrawal', {
+    statuses,
+    textFilters,
+  })
   return (
     <Page
       title={t.title}
@@ -64,63 +63,29 @@ export default function Withdrawals() {
             ]}
           />
           {client !== null && (
-            <ExportButton
-              name="withdrawals"
-              download={async () => await guiche.withdrawals.export(toExport(filters))}
-            />
+            <ExportButton name="withdrawals" download={async () => await guiche.withdrawals.export(exportFilters)} />
           )}
           {client !== null && may('withdrawal.write') && <RequestButton client={client} />}
         </>
       }
     >
       <PendingReview client={client} />
-      <List client={client} />
+      <RecordFilters statuses={statuses} textFilters={textFilters} words={t} />
+      <StatusTabs tabs={tabs} summary={summary.data} all={t.all} />
+      <ListSums summary={summary.data} isOld={summary.isPlaceholderData} settled={t.sent} />
+      <List list={list} total={total} showsMerchant={client === null} />
       {client !== null && <Limits client={client} />}
     </Page>
   )
 }
 
-function List({ client }: { client: string | null }) {
-  const t = useText(words)
-  const filters = useFilters()
-  const query = toQuery(filters, client)
-  const [sort, after, before] = [filters.get('sort'), filters.get('after'), filters.get('before')]
-  const body = { ...query, ...(sort && { sort }), ...(after && { after }), ...(!after && before && { before }) }
-  const list = useQuery({
-    queryKey: ['withdrawals', body],
-    queryFn: async () => await request<Answer>('POST', '/list/withdrawal', body),
-    placeholderData: keepPreviousData,
-    refetchInterval: useRefreshEvery(15_000),
-  })
-  const summary = useQuery({
-    queryKey: ['withdrawals', 'summary', query],
-    queryFn: async () => await request<ListSummary>('POST', '/list/withdrawal/summary', query),
-    placeholderData: keepPreviousData,
-    refetchInterval: useRefreshEvery(30_000),
-    // The list comes first.
-    enabled: list.data !== undefined,
-  })
-  return (
-    <>
-      <RecordFilters statuses={statuses} textFilters={textFilters} words={t} />
-      <StatusTabs tabs={tabs} summary={summary.data} all={t.all} />
-      <ListSums summary={summary.data} isOld={summary.isPlaceholderData} settled={t.sent} />
-      <Rows
-        list={list}
-        total={summary.isPlaceholderData ? null : summary.data?.count}
-        showsMerchant={client === null}
-      />
-    </>
-  )
-}
-
-function Rows({
+function List({
   list,
   total,
   showsMerchant,
 }: {
   total: number | null | undefined
-  list: { data: Answer | undefined; error: Error | null; refetch: () => unknown }
+  list: { data: RecordPage<ListedWithdrawal> | undefined; error: Error | null; refetch: () => unknown }
   showsMerchant: boolean
 }) {
   const t = useText(words)
@@ -197,33 +162,4 @@ function Rows({
       }
     />
   )
-}
-
-type Filters = ReturnType<typeof useFilters>
-
-/** The filters of both APIs, apart from the days. */
-function toFilters({ get, all }: Filters): WithdrawalFilters {
-  const status = statuses.filter((one) => all('status').includes(one))
-  const texts = textFilters.flatMap((name) => (get(name) === '' ? [] : [[name, get(name)]]))
-  const amounts = ['minAmount', 'maxAmount'].flatMap((name) => (get(name) === '' ? [] : [[name, Number(get(name))]]))
-  return {
-    ...(Object.fromEntries([...texts, ...amounts]) as WithdrawalFilters),
-    ...(status.length > 0 && { status }),
-  }
-}
-
-function toQuery(filters: Filters, clientId: string | null) {
-  const { from, until } = periodOf(filters)
-  return {
-    ...toFilters(filters),
-    ...(clientId !== null && { clientId }),
-    ...(from && { from }),
-    ...(until && { until }),
-  }
-}
-
-function toExport(filters: Filters): WithdrawalFilters {
-  const { from = '', until = '' } = periodOf(filters)
-  const [startDate, endDate] = [dayStart(from), dayEnd(until)]
-  return { ...toFilters(filters), ...(startDate && { startDate }), ...(endDate && { endDate }) }
 }
