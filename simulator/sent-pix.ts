@@ -1,3 +1,4 @@
+import { toWallTime } from '../src/lib/brasilia.ts'
 import { cents, toReais } from '../src/lib/money.ts'
 import type { PayoutReturnRow, PayoutRow } from './payouts-store.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
@@ -163,8 +164,6 @@ function mask(document: string): string {
   return document.length === 11 ? `***.${document.slice(3, 6)}.${document.slice(6, 9)}-**` : document
 }
 
-const brasiliaBehindMs = 3 * 60 * 60_000
-
 function inBrasilia(at: Date): string {
-  return new Date(at.getTime() - brasiliaBehindMs).toISOString().slice(0, 19)
+  return toWallTime(at).toISOString().slice(0, 19)
 }

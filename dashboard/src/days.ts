@@ -9,6 +9,22 @@ const inBrasilia = new Intl.DateTimeFormat('sv-SE', { timeZone })
 export const dayInBrasilia = (at: string | number | Date): string => inBrasilia.format(new Date(at))
 export const todayInBrasilia = (): string => dayInBrasilia(Date.now())
 
+const clock = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })
+const offset = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
+
+/** A time to the minute as `DayTimeInput` has it: `2026-11-20T09:05`. */
+export const minuteInBrasilia = (at: Date): string => clock.format(at).replace(' ', 'T')
+
+/** Adds Brasília's offset to a time that a clock there shows: `2026-11-20T09:05:00-03:00`. */
+export function withOffset(shown: string): string {
+  const parts = offset.formatToParts(Date.parse(`${shown}Z`))
+  return `${shown}${parts.find(({ type }) => type === 'timeZoneName')?.value.slice('GMT'.length)}`
+}
+
+/** The first and the last millisecond of a day. Undefined if the text, which may be from an address, is no day. */
+export const dayStart = (day: string) => (parseDay(day) === day ? withOffset(`${day}T00:00:00.000`) : undefined)
+export const dayEnd = (day: string) => (parseDay(day) === day ? withOffset(`${day}T23:59:59.999`) : undefined)
+
 export function shiftDay(day: string, days: number): string {
   return toDay(Date.parse(day) + days * 86_400_000)
 }

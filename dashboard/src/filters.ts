@@ -105,12 +105,3 @@ export function useFilters() {
     count: [...new Set(query.keys())].filter((name) => !notFilters.has(name)).length + Object.keys(own).length,
   }
 }
-
-/** The start of a day in Brazil (yyyy-mm-dd). Brazil has had no daylight saving time since 2019. */
-export function dayStart(day: string): string | undefined {
-  return day === '' ? undefined : `${day}T00:00:00.000-03:00`
-}
-
-export function dayEnd(day: string): string | undefined {
-  return day === '' ? undefined : `${day}T23:59:59.999-03:00`
-}

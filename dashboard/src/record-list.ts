@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { request } from './api.ts'
-import { dayEnd, dayStart, useFilters } from './filters.ts'
+import { dayEnd, dayStart } from './days.ts'
+import { useFilters } from './filters.ts'
 import { useRefreshEvery } from './live.ts'
 import { periodOf } from './periods.ts'
 import { useClient } from './session.tsx'

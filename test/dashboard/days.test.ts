@@ -1,5 +1,13 @@
 import { expect, it } from 'vitest'
-import { parseDay, parseTime, shiftDayByMonths, writeDay } from '../../dashboard/src/days.ts'
+import {
+  dayEnd,
+  dayStart,
+  minuteInBrasilia,
+  parseDay,
+  parseTime,
+  shiftDayByMonths,
+  writeDay,
+} from '../../dashboard/src/days.ts'
 import { daysOf } from '../../dashboard/src/periods.ts'
 
 it.each([
@@ -35,4 +43,17 @@ it('keeps to the end of a shorter month', () => {
   expect(shiftDayByMonths('2024-02-29', 12)).toBe('2025-02-28')
   expect(daysOf('lastMonth', '2026-03-31')).toEqual({ from: '2026-02-01', until: '2026-02-28' })
   expect(daysOf('last7', '2026-01-03')).toEqual({ from: '2025-12-28', until: '2026-01-03' })
+})
+
+it('knows when a day of Brasília begins and ends, also when its clocks were ahead', () => {
+  expect([dayStart('2026-11-20'), dayEnd('2026-11-20')]).toEqual([
+    '2026-11-20T00:00:00.000-03:00',
+    '2026-11-20T23:59:59.999-03:00',
+  ])
+  expect(dayStart('2018-12-20')).toBe('2018-12-20T00:00:00.000-02:00')
+  expect([dayStart(''), dayEnd('tomorrow'), dayEnd('2026-02-30')]).toEqual([undefined, undefined, undefined])
+})
+
+it('shows the minute in Brasília', () => {
+  expect(minuteInBrasilia(new Date('2026-11-20T02:05:59Z'))).toBe('2026-11-19T23:05')
 })

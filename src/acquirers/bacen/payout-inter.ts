@@ -1,4 +1,5 @@
 import { assert } from '../../lib/assert.ts'
+import { fromWallTime } from '../../lib/brasilia.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { fromTxid } from '../../pix/ids.ts'
 import {
@@ -126,9 +127,11 @@ function readReason(payout: Json, state: string): string {
 
 /** Inter writes some times without an offset: they are in Brasília time. */
 function timeOf(payout: Json, name: string): Date | null {
-  const time = text(payout, name)?.replace(' ', 'T') ?? null
-  if (time === null) return null
-  return dateTime({ time: /(Z|[+-]\d\d:?\d\d)$/i.test(time) ? time : `${time}-03:00` }, 'time')
+  const time = text(payout, name)?.replace(' ', 'T') ?? ''
+  const read = dateTime({ time }, 'time')
+  const hasOffset = /(Z|[+-]\d\d:?\d\d)$/i.test(time)
+  // What has no offset was read as UTC.
+  return read && !hasOffset ? fromWallTime(read.getTime()) : read
 }
 
 /** Our own id as a UUID, as the header wants it. */

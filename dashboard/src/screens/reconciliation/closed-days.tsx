@@ -67,7 +67,7 @@ export function ClosedDays({
             cell: ({ acquirer, day, version, signedAt }) => (
               <>
                 <Text size="sm" fw={600}>
-                  {format.date(`${day}T12:00:00-03:00`)}
+                  {format.date(`${day}T12:00:00Z`)}
                 </Text>
                 <Text size="xs" c="dimmed">
                   {acquirer} · {t.versionFrom(format.number(version), format.fromNow(signedAt))}

@@ -40,7 +40,7 @@ export default function Day() {
   const { data } = closed
   return (
     <Page
-      title={`${format.date(`${day}T12:00:00-03:00`)} · ${acquirer}`}
+      title={`${format.date(`${day}T12:00:00Z`)} · ${acquirer}`}
       lead={
         <>
           <Anchor component={Link} href="/reconciliation?tab=days" size="sm" className="not-printed" display="block">

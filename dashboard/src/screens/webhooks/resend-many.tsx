@@ -6,6 +6,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { DayTimeInput } from '../../components/day-input.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
+import { minuteInBrasilia, withOffset } from '../../days.ts'
 import { useFormat } from '../../format.ts'
 import { newUuid, useIdempotencyKey } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
@@ -26,8 +27,8 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
   const idOf = useIdempotencyKey(newUuid)
   const send = useMutationForm({
     initialValues: {
-      from: toLocal(new Date(Date.now() - dayMs)),
-      until: toLocal(new Date(Date.now() + 60_000)),
+      from: minuteInBrasilia(new Date(Date.now() - dayMs)),
+      until: minuteInBrasilia(new Date(Date.now() + 60_000)),
       states: ['exhausted', 'gone', 'pending'],
     },
     send: async (values) => {
@@ -172,12 +173,7 @@ export function Sent({
   )
 }
 
-/** A time in Brasília to the minute, in the format of the input. */
-function toLocal(at: Date): string {
-  return new Date(at.getTime() - 3 * 60 * 60_000).toISOString().slice(0, 16)
-}
-
 function toPeriod(clientId: string, from: string, until: string): Period | null {
   if (from === '' || until === '' || from > until) return null
-  return { clientId, from: `${from}:00.000-03:00`, until: `${until}:59.999-03:00` }
+  return { clientId, from: withOffset(`${from}:00.000`), until: withOffset(`${until}:59.999`) }
 }
