@@ -156,7 +156,10 @@ function useRefresh(client: string): () => Promise<void> {
 /** Adds an endpoint, or edits one. */
 function Edit({ client, endpoint, onClose, onCreated }: DialogProps & { endpoint: WebhookEndpoint | null }) {
   const t = useText(endpointWords)
+  const may = useMay()
   const refresh = useRefresh(client)
+  const offered = eventTypes.filter((type) => may(`${type.split('.')[0]}.read`))
+  const offersAll = offered.length === eventTypes.length
   const save = useMutationForm({
     initialValues: {
       url: endpoint?.url ?? '',
@@ -164,9 +167,12 @@ function Edit({ client, endpoint, onClose, onCreated }: DialogProps & { endpoint
       eventTypes: endpoint?.eventTypes.filter((type) => type !== all) ?? [],
     },
     send: async ({ url, description, eventTypes: chosen }) => {
-      const body = { url: url.trim(), description, eventTypes: chosen.length === 0 ? [all] : chosen } as Parameters<
-        typeof guiche.webhookEndpoints.create
-      >[0]
+      const everything = offersAll ? [all] : offered
+      const body = {
+        url: url.trim(),
+        description,
+        eventTypes: chosen.length === 0 ? everything : chosen,
+      } as Parameters<typeof guiche.webhookEndpoints.create>[0]
       if (endpoint === null) return await guiche.webhookEndpoints.create(body)
       return { ...(await guiche.webhookEndpoints.update(endpoint.id, body)), secret: null }
     },
@@ -190,8 +196,8 @@ function Edit({ client, endpoint, onClose, onCreated }: DialogProps & { endpoint
       <MultiSelect
         {...save.input('eventTypes')}
         label={t.filter}
-        description={t.filterHint}
-        data={eventTypes}
+        description={offersAll ? t.filterHint : t.filterHintOfSome}
+        data={offered}
         searchable
         clearable
       />
