@@ -95,7 +95,7 @@ export const sentences: Record<Language, Sentences> = {
       account_of_requester: () =>
         'The account that this came from invited you or reset your password, or one that did so. Another person has to approve it.',
       same_inviter: () =>
-        'One person invited or reset both you and the account that this came from, so another person has to approve it.',
+        'One person invited you or reset your password, and did the same with the account that this came from. Another person has to approve it.',
       new_account: () => 'Your account is new, or was reset or linked. You can approve after 24 hours.',
       limit_per_withdrawal: (limit) => `Above the limit of ${limit} for one withdrawal.`,
       limit_per_day: (limit) => `Above the ${limit} that are left of the limit for this day (06:00 to 20:00).`,
@@ -229,7 +229,7 @@ export const sentences: Record<Language, Sentences> = {
       account_of_requester: () =>
         'A conta de onde veio o pedido convidou você ou redefiniu sua senha, ou uma que fez isso. Outra pessoa precisa aprovar.',
       same_inviter: () =>
-        'A mesma pessoa convidou ou redefiniu você e a conta de onde veio o pedido, então outra pessoa precisa aprovar.',
+        'A mesma pessoa convidou você, ou redefiniu sua senha, e fez o mesmo com a conta de onde veio o pedido. Outra pessoa precisa aprovar.',
       new_account: () => 'Sua conta é nova, ou foi redefinida ou vinculada. Você poderá aprovar depois de 24 horas.',
       limit_per_withdrawal: (limit) => `Acima do limite de ${limit} por saque.`,
       limit_per_day: (limit) => `Acima dos ${limit} que restam do limite deste dia (das 6h às 20h).`,

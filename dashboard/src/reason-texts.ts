@@ -62,11 +62,14 @@ export function writeReasonSentence(reason: Reason, language: Language): string 
 const freezeReasons: Record<Language, Record<NonNullable<FreezeReason['code']>, (data: string) => string>> = {
   en: {
     ledger_inconsistent: (breach) => `The ledger is inconsistent (${breach}).`,
+    money_left: (text) => text,
     backup_restored: (at) => `The backup of ${at} was restored.`,
     database_lost: (at) => `The database went back in time: it has lost what was committed after ${at}.`,
   },
   pt: {
     ledger_inconsistent: (breach) => `O razão está inconsistente (${breach}).`,
+    money_left: () =>
+      'A conciliação encontrou dinheiro que saiu e que nenhum saque explica: `npx guiche reconcile list --open` mostra.',
     backup_restored: (at) => `O backup de ${at} foi restaurado.`,
     database_lost: (at) => `O banco de dados voltou no tempo: perdeu o que foi gravado depois de ${at}.`,
   },

@@ -66,18 +66,18 @@ export const conditions = {
   },
   balance_unread: {
     ...{ rule: 'GuicheBalanceUnread', severity: 'warning' },
-    ...{ metric: 'guiche_acquirer_balance_age_seconds', by: ['acquirer'], above: hour, fact: 'age' },
-    screen: '/ledger',
+    ...{ metric: 'guiche_acquirer_balance_age_seconds', by: ['acquirer'], above: hour },
+    ...{ forSeconds: 10 * minute, fact: 'age', screen: '/ledger' },
   },
   reconciliation_overdue: {
     ...{ rule: 'GuicheReconciliationOverdue', severity: 'warning' },
     ...{ metric: 'guiche_reconciliation_age_seconds', where: { kind: 'rolling' }, by: ['acquirer'] },
-    ...{ above: hour, fact: 'age', screen: '/reconciliation' },
+    ...{ above: hour, forSeconds: 10 * minute, fact: 'age', screen: '/reconciliation' },
   },
   close_overdue: {
     ...{ rule: 'GuicheCloseOverdue', severity: 'warning' },
     ...{ metric: 'guiche_reconciliation_age_seconds', where: { kind: 'daily' }, by: ['acquirer'] },
-    ...{ above: 28 * hour, fact: 'age', screen: '/reconciliation' },
+    ...{ above: 28 * hour, forSeconds: 10 * minute, fact: 'age', screen: '/reconciliation' },
   },
   suspense_waits: {
     ...{ rule: 'GuicheSuspensePaymentWaits', severity: 'warning' },
@@ -114,7 +114,7 @@ export const conditions = {
   },
   dispute_overdue: {
     ...{ rule: 'GuicheDisputeOverdue', severity: 'warning' },
-    ...{ metric: 'guiche_disputes_overdue_seconds', above: 0, fact: 'age', screen: '/disputes' },
+    ...{ metric: 'guiche_disputes_overdue_seconds', above: 0, fact: 'age', screen: '/disputes?status=all' },
   },
   disputed_differs: {
     ...{ rule: 'GuicheDisputedDiffers', severity: 'warning' },
@@ -127,7 +127,7 @@ export const conditions = {
     ...{ fact: 'age', screen: '/system' },
   },
   dispute_unreadable: {
-    ...{ rule: 'GuicheDisputeUnreadable', severity: 'warning' },
+    ...{ rule: 'GuicheDisputeUnreadable', severity: 'critical' },
     ...{ metric: 'guiche_disputes_unreadable', by: ['acquirer'], above: 0 },
     screen: '/disputes',
   },

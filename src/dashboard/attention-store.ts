@@ -18,13 +18,6 @@ export async function listPending(db: Db, { merchantId, limit }: Bounds): Promis
     order by created_at limit ${limit}`)
 }
 
-/** The merchants with a client secret that this person created: only their withdrawals need a check of each one. */
-export async function listSecretMerchants(db: Db, email: string): Promise<string[]> {
-  const rows = await db.query<{ merchant_id: string }>(sql`
-    select distinct merchant_id from client_secrets where lower(split_part(made_by, ':', 2)) = ${email.toLowerCase()}`)
-  return rows.map((row) => row.merchant_id)
-}
-
 export type Counted = { count: number; amount: number; first: Date | null }
 
 /** Disputes to be decided before a time whose defence is not sent, and those whose deadline has passed. */

@@ -15,7 +15,6 @@ import {
   countDisputesDue,
   countSuspense,
   listPending,
-  listSecretMerchants,
   type PendingRow,
   sumAccounts,
 } from './attention-store.ts'
@@ -101,12 +100,11 @@ async function findOverdueDisputes(db: Db, { merchantId, now }: AttentionScope):
 async function findApprovals({ db }: Deps, scope: AttentionScope): Promise<AttentionItem[]> {
   const pending = await listPending(db, { merchantId: scope.merchantId, limit: countMax })
   if (pending.length === 0) return []
-  const own = new Set(await listSecretMerchants(db, scope.user.email))
   const known = new Map<string, boolean>()
   const approvable: PendingRow[] = []
   for (const row of pending) {
-    // The answer depends on the requester; of a token's request only if this person created a secret of the merchant.
-    const key = row.requested_by ?? (own.has(row.merchant_id) ? row.id : 'token')
+    // The answer depends on the requester; of a token's request, on who had created the merchant's secrets by then.
+    const key = row.requested_by ?? row.id
     const may =
       known.get(key) ?? (await findObstacleOf(db, row, { by: byUser(scope.user).actor, now: scope.now })) === null
     known.set(key, may)

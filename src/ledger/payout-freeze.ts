@@ -145,7 +145,7 @@ function toView(row: PayoutFreezeRow) {
 
 /** Why payouts are frozen. The code is null for a text that a person wrote; `at` is the moment that a reason names. */
 export type FreezeReason = { text: string; code: FreezeReasonCode | null; at: string | null }
-export const freezeReasonCodes = ['ledger_inconsistent', 'backup_restored', 'database_lost'] as const
+export const freezeReasonCodes = ['ledger_inconsistent', 'money_left', 'backup_restored', 'database_lost'] as const
 type FreezeReasonCode = (typeof freezeReasonCodes)[number]
 
 /** The reasons of a freeze, which is stored as one text. */
@@ -155,16 +155,20 @@ export function toFreezeReasons(reason: string): FreezeReason[] {
     if (text !== '') reasons.push({ text, code, at })
   }
   const moment = String.raw`(\d{4}-\d\d-\d\dT[\d:.]+Z)`
-  const dated = new RegExp(`${writeRestoredReason(moment)}|${writeLossReason(moment)}`, 'g')
+  const known = new RegExp(
+    `${writeRestoredReason(moment)}|${writeLossReason(moment)}|${writeMoneyLeftReason('[^:]+', '.+?')}`,
+    'g',
+  )
   let end = 0
   // Of a text in between: the first rule that a verification found broken, with details, or what a person wrote.
   const addUntil = (start: number) => {
     const text = reason.slice(end, start).trim()
     add(text, /^(?:[a-z]+_)+[a-z]+: /.test(text) ? 'ledger_inconsistent' : null)
   }
-  for (const { 0: text, 1: restored, 2: lost, index } of reason.matchAll(dated)) {
+  for (const { 0: text, 1: restored, 2: lost, index } of reason.matchAll(known)) {
     addUntil(index)
-    add(text, restored ? 'backup_restored' : 'database_lost', restored ?? lost)
+    const code = restored ? 'backup_restored' : lost ? 'database_lost' : 'money_left'
+    add(text, code, restored ?? lost ?? null)
     end = index + text.length
   }
   addUntil(reason.length)
@@ -176,6 +180,11 @@ const lossReason = 'The database went back in time'
 /** The reason of the freeze when the database lost what was committed after that moment. */
 export function writeLossReason(lastMarkAt: string): string {
   return `${lossReason}: it has lost what was committed after ${lastMarkAt}. \`npx guiche ledger release\` lists what to check first.`
+}
+
+/** The reason of the freeze when a comparison finds a payout at the acquirer that no withdrawal has. */
+export function writeMoneyLeftReason(acquirer: string, alarm: string): string {
+  return `reconciliation of ${acquirer}: ${alarm}. \`npx guiche reconcile list --open\` has it.`
 }
 
 function writeRestoredReason(backupOf: string): string {

@@ -33,9 +33,10 @@ export async function sumDisputed(db: Db | Tx, acquirer: string): Promise<number
       ) moved
       where i.state in ('open', 'accepted') and t.acquirer = ${acquirer}
       union all
-      select least(u.amount, s.amount - s.taken_amount) from unattributed_disputes u
+      select least(sum(u.amount), max(s.amount - s.taken_amount)) from unattributed_disputes u
       join suspense_payments s on s.acquirer = u.acquirer and s.end_to_end = u.end_to_end
       where u.acquirer = ${acquirer} and u.acquirer_state in ('open', 'accepted', 'unknown') and s.status in ('held', 'returning')
+      group by u.end_to_end
     ) disputed`)
   return row?.sum ?? 0
 }

@@ -45,6 +45,7 @@ import {
   type NewRun,
   type RunKind,
   resolvePosted,
+  resolveRead,
   resolveTimed,
   resolveUnseen,
 } from './store.ts'
@@ -351,8 +352,9 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
     await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
     const unread = [...unreadable.keys(), ...unqueried.keys()]
     const unseen = await resolveUnseen(tx, { acquirer, runId, startedAt, seen, unread, now })
+    const read = await resolveRead(tx, { acquirer, runId, unread, now })
     const timed = kind === 'daily' ? await resolveTimed(tx, { acquirer, before: window.from, now }) : 0
-    return unseen + timed + (await resolvePosted(tx, { acquirer, now }))
+    return unseen + read + timed + (await resolvePosted(tx, { acquirer, now }))
   })
   return { ...toResult(run, tally), state: 'complete', error: null, resolvedCount, totals }
 }

@@ -1,6 +1,6 @@
 import { byService } from '../audit/record.ts'
 import type { Tx } from '../db/sql.ts'
-import { freezePayoutsAlso } from '../ledger/payout-freeze.ts'
+import { freezePayoutsAlso, writeMoneyLeftReason } from '../ledger/payout-freeze.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { type Found, toCompared } from './classes.ts'
@@ -25,7 +25,7 @@ export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise
   const alarm = kept.find(({ one, isNew, hasChanged }) => (isNew || hasChanged) && one.alarm !== null)?.one.alarm
   if (alarm)
     await freezePayoutsAlso(tx, {
-      reason: `reconciliation of ${acquirer}: ${alarm}. \`npx guiche reconcile list --open\` has it.`,
+      reason: writeMoneyLeftReason(acquirer, alarm),
       by: byService,
       now,
     })

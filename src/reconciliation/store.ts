@@ -181,6 +181,24 @@ export async function resolveUnseen(
   return rows.length
 }
 
+/**
+ * Resolves records that could not be read before, and that this run has compared. A rolling run compares some subjects
+ * only in part, so {@link resolveUnseen} leaves these out.
+ */
+export async function resolveRead(
+  tx: Tx,
+  { acquirer, runId, unread, now }: { acquirer: string; runId: string; unread: string[]; now: Date },
+): Promise<number> {
+  const rows = await tx.query(sql`
+    update differences set state = 'resolved', decided_at = ${now}, at_acquirer = at_acquirer - 'raw'
+    where acquirer = ${acquirer} and state = 'open' and class = 'unreadable' and run_id <> ${runId}
+      and reference <> all(${unread}) and exists (
+        select from reconciliation_pairs pair
+        where pair.run_id = ${runId} and pair.subject = differences.subject and pair.key = reference)
+    returning id`)
+  return rows.length
+}
+
 /** Resolves discrepancies that only concern the day when a later day is closed: only a close finds them. */
 export async function resolveTimed(
   tx: Tx,

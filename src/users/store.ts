@@ -164,21 +164,17 @@ export async function updateUser(
 
 /**
  * Records that a user has chosen a password through a link, and who created the link. Somebody whose own account leads
- * back to the same person does not replace the inviter: two accounts that reset each other would depend on nobody else.
+ * back to this user does not replace the inviter: two accounts that reset each other would depend on nobody else.
  */
 export async function updateEnrolment(tx: Tx, id: string, { by, at }: { by: string | null; at: Date }): Promise<void> {
   await tx.query(sql`
-    with recursive chain as (
-      select id, enrolled_by from users where id = ${id}
-      union
-      select users.id, users.enrolled_by from chain join users on users.id = chain.enrolled_by
-    ), of_inviter as (
+    with recursive of_inviter as (
       select id, enrolled_by from users where id = ${by}
       union
       select users.id, users.enrolled_by from of_inviter join users on users.id = of_inviter.enrolled_by
     )
     update users set enrolled_at = ${at},
-      enrolled_by = case when exists (select from chain join of_inviter using (id)) then coalesce(enrolled_by, ${by})
+      enrolled_by = case when exists (select from of_inviter where id = ${id}) then coalesce(enrolled_by, ${by})
         else ${by} end
     where id = ${id}`)
 }

@@ -31,8 +31,8 @@ export async function lockLimits(tx: Tx, merchantId: string): Promise<void> {
 
 /**
  * Whether the operator's staff requested a withdrawal, or may have: for a day after one of them created a client secret
- * that the token may have come from, or invited or reset the account that requested it or created that secret. Not
- * longer, because the operator creates the first secret of most merchants and invites their first people. The command
+ * that the token may have come from, or invited or reset the account that requested it or created that secret, or one
+ * that invited that account within the day, and so on. Not longer, because the operator creates the first secret of most merchants and invites their first people. The command
  * line belongs to the operator.
  */
 export async function isThroughOperators(
@@ -63,10 +63,18 @@ export function throughOperators({
       where ${requestedBy} is null and merchant_id = ${merchantId} and created_at <= ${at}
         and (expires_at is null or expires_at > ${at} - interval '1 day')
     ) way
-    join users on 'user:' || users.email = person
-    left join users inviter on inviter.id = users.enrolled_by and inviter.merchant_id is null
+    join users on users.email = substr(person, 6) and starts_with(person, 'user:')
     where case when users.merchant_id is null then acted_at > ${at} - interval '1 day'
-      else inviter.id is not null and users.enrolled_at > ${at} - interval '1 day' and acted_at >= users.enrolled_at end)`
+      else acted_at >= users.enrolled_at and exists (
+        with recursive enrolment as (
+          select users.enrolled_by as enroller, users.enrolled_at as since
+          union
+          select inviter.enrolled_by, inviter.enrolled_at
+          from enrolment join users inviter on inviter.id = enrolment.enroller
+          where enrolment.since > ${at} - interval '1 day' and inviter.merchant_id is not null
+        )
+        select from enrolment join users inviter on inviter.id = enrolment.enroller and inviter.merchant_id is null
+        where enrolment.since > ${at} - interval '1 day') end)`
 }
 
 /** The sum of a merchant's withdrawals in [from, to), without those that will certainly not be sent. */

@@ -250,6 +250,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     const ofClient = `?client=${service.sandbox.clientId}`
     const dialog = page.getByRole('dialog')
     await signIn(page, service, await inviteUser(service, { role: 'admin' }), `/withdrawals${ofClient}`)
+    await page.getByRole('button', { name: 'Withdraw' }).waitFor()
     await go(`/withdrawals?client=${other.clientId}`)
     await page.getByRole('button', { name: 'Withdraw' }).click()
     await dialog.getByRole('textbox', { name: 'Amount' }).fill('10')

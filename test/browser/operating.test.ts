@@ -138,7 +138,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await dialog.getByRole('button', { name: 'Freeze payouts' }).click()
     await dialog.waitFor({ state: 'detached' })
     await page.getByText('Payouts are frozen', { exact: true }).waitFor()
-    await page.getByText('a drill', { exact: true }).waitFor()
+    await page.getByText('a drill.', { exact: true }).waitFor()
     await checkScreen('system-stopped')
     await page.getByRole('button', { name: 'Lift the payout freeze' }).click()
     await dialog.getByLabel('Reason').fill('it was a drill')

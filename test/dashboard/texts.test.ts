@@ -13,7 +13,7 @@ import { writeEntry } from '../../dashboard/src/screens/record/timeline.ts'
 import { writeRejection } from '../../src/acquirers/bacen/spi-codes.ts'
 import { actionAreas, actionNames, detailNames } from '../../src/audit/actions.ts'
 import { toReason } from '../../src/explain/sentences.ts'
-import { toFreezeReasons, writeLossReason } from '../../src/ledger/payout-freeze.ts'
+import { toFreezeReasons, writeLossReason, writeMoneyLeftReason } from '../../src/ledger/payout-freeze.ts'
 import { AppError, errors, fieldErrorCodes, refusal } from '../../src/lib/errors.ts'
 import { createSpreadsheet } from '../../src/reports/spreadsheet.ts'
 
@@ -85,6 +85,14 @@ describe('the reason of a payout freeze', () => {
     expect(write('trial_balance: the balances add up to 5, not to 0', 'pt')).toBe(
       'O razão está inconsistente (trial_balance: the balances add up to 5, not to 0).',
     )
+  })
+
+  it('is separate from one that was added later', () => {
+    const left = writeMoneyLeftReason('efi', 'R$ 5,00 left under D1, and no withdrawal has it')
+    expect(write(`trial_balance: 5, not 0 ${left} ${restored}`, 'pt')).toBe(
+      'O razão está inconsistente (trial_balance: 5, not 0). A conciliação encontrou dinheiro que saiu e que nenhum saque explica: `npx guiche reconcile list --open` mostra. O backup de 23/11/2026, 23:30:05 foi restaurado.',
+    )
+    expect(write(left, 'en')).toBe(left)
   })
 
   it('stays as a person wrote it, also among others', () => {

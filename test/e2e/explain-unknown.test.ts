@@ -74,7 +74,10 @@ it('explains a withdrawal of unknown outcome, and the answer once it has arrived
   bank.disturb(() => 'none')
   bank.service.clock.advance(60_000)
   await bank.service.runJob('withdrawals.check')
-  const done = await untilSaid(body.id, 'PROCESSED: R$ 10,00 was sent at ')
+  await untilSaid(body.id, 'PROCESSED: R$ 10,00 was sent at ')
+  // Exchanges are recorded a moment later than outcomes.
+  await eventually(async () => queriesOf(await explain(body.id)).length > 1)
+  const done = await explain(body.id)
   expect(queriesOf(done)).toEqual([
     'simulator was asked to send: no answer, so the outcome is unknown (AcquirerUnavailable 504)',
     'simulator was asked about the payout: done',

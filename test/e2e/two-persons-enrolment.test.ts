@@ -112,12 +112,16 @@ it('accounts that lead back to one person approve nothing for each other, also a
   await passDays(2)
   const [first, second] = [await signedIn(one.email), await signedIn(other.email)]
   const third = await invitedBy(first, 'third@example.com', 'finance')
-  for (const [requester, approver, code] of [
-    [first, second, 'same_inviter'],
-    [admin, second, 'account_of_requester'],
-    [third, admin, 'own_account'],
-  ] as const) {
-    const requested = await requestAs(requester, 2_000 + code.length)
+  for (const [index, [requester, approver, code]] of (
+    [
+      [second, first, 'own_account'],
+      [first, second, 'account_of_requester'],
+      [admin, second, 'account_of_requester'],
+      [third, admin, 'own_account'],
+      [third, second, 'same_inviter'],
+    ] as const
+  ).entries()) {
+    const requested = await requestAs(requester, 2_000 + index)
     expect(refusal(await approve(approver, requested))).toContain(`approval ${code}`)
     await approveByFinance(requested)
   }
@@ -128,13 +132,20 @@ it('the owner whom an operator invited needs a second person for a day, and neve
   const own = await requestAs(owner, 7_000)
   const secret = await rotateAs(owner)
   const byToken = await requestWith(secret, 7_001)
-  expect([own.hold, byToken.hold]).toEqual(['approval', 'approval'])
-  for (const requested of [own, byToken])
+  // Also through an account that this one invites.
+  const clerk = await invitedBy(owner, 'clerk-of@example.com', 'finance')
+  const byClerk = await requestAs(clerk, 7_004)
+  expect([own.hold, byToken.hold, byClerk.hold]).toEqual(['approval', 'approval', 'approval'])
+  for (const requested of [own, byToken, byClerk])
     expect(refusal(await approve(admin, requested))).toContain('approval own_account')
   const shown = await finance.call(`/dashboard/api/withdrawal/${byToken.id}`)
   expect(shown.body).toMatchObject({ approvalAbove: 0, isOperators: false, isThroughOperators: true, obstacle: null })
-  for (const requested of [own, byToken]) await approveByFinance(requested)
+  for (const requested of [own, byToken, byClerk]) await approveByFinance(requested)
   await passDays(2)
+  expect((await requestAs(await signedIn(clerk.email), 7_005)).hold).toBe(undefined)
+  // An account that depended on the operator before.
+  await acceptedLink((await post(admin, `/user/${clerk.id}/reset`)).body.url)
+  expect((await requestAs(await signedIn(clerk.email), 7_006)).hold).toBe('approval')
   const later = await requestWith(secret, 7_002)
   expect([later.hold, (await requestAs(await signedIn(owner.email), 7_003)).hold]).toEqual([undefined, undefined])
   const large = await requestWith(secret, 600_001)

@@ -70,7 +70,7 @@ export const operationMutations: Mutation[] = [
   {
     name: 'money that left and is not in the ledger is not added to the reason of an active freeze',
     edits: [
-      edit('src/reconciliation/save.ts', 'import { freezePayoutsAlso }', 'import { freezePayouts }'),
+      edit('src/reconciliation/save.ts', 'import { freezePayoutsAlso,', 'import { freezePayouts,'),
       edit('src/reconciliation/save.ts', 'await freezePayoutsAlso(tx', 'await freezePayouts(tx'),
     ],
     caughtBy: 'src/reconciliation/run.test.ts',

@@ -66,7 +66,7 @@ const places: Record<AttentionKind, { screen: string; path: string; query?: Reco
     payouts_frozen: { screen: 'system', path: '/system', isUrgent: true },
     books_not_balanced: { screen: 'ledger', path: '/ledger', isUrgent: true },
     disputes_due: { screen: 'disputes', path: '/disputes', query: dueSoon, isUrgent: true },
-    disputes_overdue: { screen: 'disputes', path: '/disputes' },
+    disputes_overdue: { screen: 'disputes', path: '/disputes', query: { status: 'all' } },
     withdrawals_to_approve: { screen: 'withdrawals', path: '/withdrawals' },
     withdrawals_to_confirm: { screen: 'withdrawals', path: '/withdrawals' },
     proposals_to_approve: { screen: 'today', path: '/' },

@@ -37,7 +37,7 @@ const guidePages = {
   money: true,
   suspense: true,
   dashboard: true,
-  reconciliation: false,
+  reconciliation: true,
   ledger: false,
 } as const
 type GuidePage = keyof typeof guidePages

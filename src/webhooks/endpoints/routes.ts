@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { byCaller } from '../../audit/record.ts'
 import type { Db, Reads } from '../../db/sql.ts'
 import { callerOf } from '../../http/caller.ts'
@@ -39,6 +40,13 @@ const read = { access: { scope: 'webhook.read' } } as const
 /** It reveals a secret, or decides where data of payers goes: people need the permission for credentials. */
 const write = { access: { scope: 'webhook.write', userPermission: 'credential.write' } } as const
 
+/** A token needs the scopes of the records. With the permission for credentials, people can make one that has them. */
+function receivingOf(request: FastifyRequest): (types: string[] | null) => void {
+  return (types) => {
+    if (!request.user) assertMayRead(callerOf(request), types)
+  }
+}
+
 /** The addresses that a merchant registers for the events of all its records. */
 export function registerEndpointRoutes(app: Server, deps: Deps): void {
   const { db, reads } = deps
@@ -58,10 +66,10 @@ export function registerEndpointRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request, reply) => {
-      const caller = callerOf(request)
+      const { merchantId } = callerOf(request)
       const { row, secret } = await createEndpoint(deps, {
-        ...{ merchantId: caller.merchantId, input: request.body, by: byCaller(request) },
-        assertMayReceive: (types) => assertMayRead(caller, types),
+        ...{ merchantId, input: request.body, by: byCaller(request) },
+        assertMayReceive: receivingOf(request),
       })
       void reply.code(201).header('location', `${deps.baseUrl}/webhook-endpoint/${row.id}`)
       return { ...toEndpointView(row), secret }
@@ -130,10 +138,10 @@ function registerChanges(app: Server, deps: Deps): void {
       },
     },
     async (request) => {
-      const caller = callerOf(request)
-      const of = { merchantId: caller.merchantId, endpointId: request.params.id, by: byCaller(request) }
-      const assertMayReceive = (types: string[] | null) => assertMayRead(caller, types)
-      return toEndpointView(await changeEndpoint(deps, { ...of, input: request.body, assertMayReceive }))
+      const { merchantId } = callerOf(request)
+      const of = { merchantId, endpointId: request.params.id, by: byCaller(request) }
+      const change = { ...of, input: request.body, assertMayReceive: receivingOf(request) }
+      return toEndpointView(await changeEndpoint(deps, change))
     },
   )
 

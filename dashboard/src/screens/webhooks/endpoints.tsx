@@ -156,10 +156,7 @@ function useRefresh(client: string): () => Promise<void> {
 /** Adds an endpoint, or edits one. */
 function Edit({ client, endpoint, onClose, onCreated }: DialogProps & { endpoint: WebhookEndpoint | null }) {
   const t = useText(endpointWords)
-  const may = useMay()
   const refresh = useRefresh(client)
-  const offered = eventTypes.filter((type) => may(`${type.split('.')[0]}.read`))
-  const offersAll = offered.length === eventTypes.length
   const save = useMutationForm({
     initialValues: {
       url: endpoint?.url ?? '',
@@ -167,12 +164,9 @@ function Edit({ client, endpoint, onClose, onCreated }: DialogProps & { endpoint
       eventTypes: endpoint?.eventTypes.filter((type) => type !== all) ?? [],
     },
     send: async ({ url, description, eventTypes: chosen }) => {
-      const everything = offersAll ? [all] : offered
-      const body = {
-        url: url.trim(),
-        description,
-        eventTypes: chosen.length === 0 ? everything : chosen,
-      } as Parameters<typeof guiche.webhookEndpoints.create>[0]
+      const body = { url: url.trim(), description, eventTypes: chosen.length === 0 ? [all] : chosen } as Parameters<
+        typeof guiche.webhookEndpoints.create
+      >[0]
       if (endpoint === null) return await guiche.webhookEndpoints.create(body)
       return { ...(await guiche.webhookEndpoints.update(endpoint.id, body)), secret: null }
     },
@@ -196,8 +190,8 @@ function Edit({ client, endpoint, onClose, onCreated }: DialogProps & { endpoint
       <MultiSelect
         {...save.input('eventTypes')}
         label={t.filter}
-        description={offersAll ? t.filterHint : t.filterHintOfSome}
-        data={offered}
+        description={t.filterHint}
+        data={eventTypes}
         searchable
         clearable
       />

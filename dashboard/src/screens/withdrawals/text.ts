@@ -57,7 +57,8 @@ export const words = texts({
     reviewReasons: {
       approval: (limit: string | null) => `Above the approval limit${limit === null ? '' : ` (${limit})`}`,
       operators: 'Requested by the operator: two people are needed',
-      throughOperators: 'Requested with a client secret or an account that the operator created less than a day before',
+      throughOperators:
+        'Requested with a client secret or an account that the operator created or reset less than a day before',
       duplicate: 'Possible duplicate: same amount, same key',
     },
     reviewBadges: { approval: 'needs approval', duplicate: 'possible duplicate' },
@@ -162,7 +163,7 @@ export const words = texts({
     reviewReasons: {
       approval: (limit: string | null) => `Acima do limite de aprovação${limit === null ? '' : ` (${limit})`}`,
       operators: 'Pedido pelo operador: precisa de duas pessoas',
-      throughOperators: 'Pedido com um segredo ou uma conta que o operador criou menos de um dia antes',
+      throughOperators: 'Pedido com um segredo ou uma conta que o operador criou ou redefiniu menos de um dia antes',
       duplicate: 'Possível duplicidade: mesmo valor, mesma chave',
     },
     reviewBadges: { approval: 'precisa de aprovação', duplicate: 'possível duplicidade' },
