@@ -1,4 +1,4 @@
-import { type Db, sql } from '../db/sql.ts'
+import { type Db, empty, sql } from '../db/sql.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import type { PixKey } from '../pix/key.ts'
 
@@ -27,7 +27,7 @@ export async function findReceipt(
   db: Db,
   { id, merchantId }: { id: string; merchantId: string | null },
 ): Promise<ReceiptRow | null> {
-  const ofMerchant = merchantId === null ? sql`` : sql`and merchant_id = ${merchantId}`
+  const ofMerchant = merchantId === null ? empty : sql`and merchant_id = ${merchantId}`
   const [row] = await db.query<ReceiptRow>(sql`
     select id, clients.name as merchant_name, amount_paid as amount, payment_date as paid_at, end_to_end, payer, receiver, external_code,
       amount_returned + coalesce((
@@ -63,7 +63,7 @@ export async function findWithdrawalReceipt(
   db: Db,
   { id, merchantId }: { id: string; merchantId: string | null },
 ): Promise<WithdrawalReceiptRow | null> {
-  const ofMerchant = merchantId === null ? sql`` : sql`and merchant_id = ${merchantId}`
+  const ofMerchant = merchantId === null ? empty : sql`and merchant_id = ${merchantId}`
   const [row] = await db.query<WithdrawalReceiptRow>(sql`
     select id, clients.name as merchant_name, amount_withdrawn as amount, processed_date as sent_at, end_to_end, payer, receiver,
       case when erased_at is null then json_build_object('key', pix_key, 'type', pix_key_type) end as key,
@@ -95,7 +95,7 @@ export async function findRefundReceipt(
   db: Db,
   { id, merchantId }: { id: string; merchantId: string | null },
 ): Promise<RefundReceiptRow | null> {
-  const ofMerchant = merchantId === null ? sql`` : sql`and refunds.merchant_id = ${merchantId}`
+  const ofMerchant = merchantId === null ? empty : sql`and refunds.merchant_id = ${merchantId}`
   const [row] = await db.query<RefundReceiptRow>(sql`
     select refunds.id, clients.name as merchant_name, refunds.amount, refunds.finished_at as sent_at, refunds.end_to_end,
       t.end_to_end as end_to_end_paid, t.payer, t.external_code, logo
