@@ -7,6 +7,7 @@ import { newCard } from './card.ts'
 import { abuse } from './cases/abuse.ts'
 import { create } from './cases/create.ts'
 import { deliveries } from './cases/deliveries.ts'
+import { expire } from './cases/expire.ts'
 import { fetchById } from './cases/fetch.ts'
 import { lists } from './cases/lists.ts'
 import { mixed } from './cases/mixed.ts'
@@ -29,6 +30,7 @@ const cases: Record<string, (bench: Bench) => Promise<void>> = {
   qr: qrCode,
   paid,
   settle,
+  expire,
   deliveries,
   lists,
   remote,

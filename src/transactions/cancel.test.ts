@@ -330,7 +330,7 @@ it('that the acquirer never answers ends when the charge has expired and the acq
 it('reports an internal error as such, and the worker still finishes', async () => {
   const { id } = await charge(service)
   const deps = settleDepsWith(service, bank.handle)
-  const dying = { ...deps, settlement: { ...deps.settlement, findOwner: () => Promise.reject(new Error('killed')) } }
+  const dying = { ...deps, settlement: { ...deps.settlement, fail: () => Promise.reject(new Error('killed')) } }
   await expect(cancelTransaction(dying, { merchantId, id, by: null })).rejects.toThrow('killed')
   expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED' })
   await checkLater(id)

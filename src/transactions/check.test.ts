@@ -4,7 +4,7 @@ import { charge, fetchTransaction, openQuietBank, type QuietBank } from '../../t
 import { payOne, refund, untilSent } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import { eventually, suspendJob } from '../../test/support/webhooks.ts'
-import { sql } from '../db/sql.ts'
+import { raw, sql } from '../db/sql.ts'
 import { checkDueTransactions } from './check.ts'
 import { transactionJobs } from './jobs.ts'
 
@@ -56,6 +56,34 @@ function saying(more: Record<string, unknown>) {
     return { ...answer, body: JSON.stringify({ ...cob, ...more }) }
   })
 }
+
+it('fails charges that expire together in one commit, and one that cannot be changed holds up no other', async () => {
+  const [one, other, faulty] = [await charge(service), await charge(service), await charge(service)]
+  const expire = async () => {
+    service.clock.advance(60 * 60_000)
+    await checkDueTransactions(settleDepsWith(service, bank.handle), never)
+    return await service.db.query<{ id: string; status: string; commit: string }>(
+      sql`select id, status, xmin::text as commit from transactions where id in (${one.id}, ${other.id}, ${faulty.id})`,
+    )
+  }
+  await service.db.query(sql`
+    create function refuse_change() returns trigger language plpgsql as $$ begin raise check_violation; end $$`)
+  // A trigger has no parameters. The id is one of ours.
+  await service.db.query(
+    raw(`
+    create trigger refuse_change before update of statuses on transactions
+    for each row when (new.id = '${faulty.id}') execute function refuse_change()`),
+  )
+  const apart = await expire()
+  expect(apart.find(({ id }) => id === faulty.id)?.status).toBe('PIX_QRCODE_GENERATED')
+  expect(apart.filter(({ status }) => status === 'FAILED')).toHaveLength(2)
+  await service.db.query(sql`drop trigger refuse_change on transactions`)
+  const later = [await charge(service), await charge(service)]
+  expect((await expire()).find(({ id }) => id === faulty.id)?.status).toBe('FAILED')
+  const commits = await service.db.query(sql`
+    select distinct xmin::text from transactions where id in (${faulty.id}, ${later[0]?.id}, ${later[1]?.id})`)
+  expect(commits).toHaveLength(1)
+})
 
 it('never treats a CONCLUIDA charge as unpaid, even while the acquirer shows no payment', async () => {
   const { id } = await charge(service)

@@ -1,17 +1,18 @@
 import { type Acquirer, AcquirerUnavailable, type Charge, type Removal } from '../acquirers/acquirer.ts'
 import { isOutage } from '../acquirers/registry.ts'
-import { nextCheckAt, runDueChecks } from '../jobs/due-checks.ts'
+import { nextCheckAt } from '../jobs/due-checks.ts'
+import { forEachConcurrent } from '../lib/concurrent.ts'
 import { cents } from '../lib/money.ts'
 import { toTxid } from '../pix/ids.ts'
 import { changeStatus } from './change.ts'
 import { toChargeTexts } from './content.ts'
+import type { Failing } from './fail.ts'
 import { findMerchantName } from './owner-store.ts'
-import { moneyAt, type SettleDeps, settleTransaction } from './settle.ts'
+import { moneyAt, type SettleDeps, settleOwned } from './settle.ts'
 import { failureMessages } from './status.ts'
 import {
-  claimDueTransactions,
+  findDueTransactions,
   findTransaction,
-  type LockedTransaction,
   lockTransaction,
   type TransactionRow,
   updateCheckAt,
@@ -28,35 +29,48 @@ export const expiryGraceMs = 5 * 60_000
  */
 const completedPauseMaxMs = 60 * 60_000
 
-/**
- * Few enough to check within the lease, eight at a time, when every request to two acquirers takes the adapter's
- * limit of ten seconds.
- */
-const claimedMax = 24
-/** For this long no other process takes a transaction whose check is in progress. */
-const leaseMs = 60_000
+/** What is FAILED in one commit. An acquirer that does not answer delays the others of its batch by a minute at most. */
+const batchMax = 24
 
 /**
  * Checks every transaction whose check is due with its acquirers: charges with an unknown outcome, expired codes, and
  * transactions whose payment page was opened. Runs until none is due.
+ *
+ * Nothing is leased, because that would write each expired row twice. Only one process runs the job; if two did, both
+ * would query the acquirer, and one of them would change the row.
  */
 export async function checkDueTransactions(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
-  await runDueChecks(deps.clock, stopping, {
-    claim: async (claim) => await claimDueTransactions(deps.db, claim),
-    claimedMax,
-    leaseMs,
-    check: async (row) => await check(deps, row),
-  })
+  while (!stopping.aborted) {
+    const rows = await findDueTransactions(deps.db, { now: deps.clock.now(), limit: batchMax })
+    const failing: Failing[] = []
+    await forEachConcurrent(rows, stopping, async (row) => {
+      await orCheckAgain(deps, row, async () => {
+        const reason = row.status === 'PENDING' ? await resolveCharge(deps, row) : await checkWaiting(deps, row)
+        if (reason !== null) failing.push({ row, reason })
+      })
+    })
+    await failAll(deps, failing)
+    if (rows.length < batchMax) return
+  }
 }
 
-async function check(deps: SettleDeps, row: TransactionRow): Promise<void> {
+async function failAll(deps: SettleDeps, failing: Failing[]): Promise<void> {
+  if (failing.length === 0) return
   try {
-    if (row.status === 'PENDING') await resolveCharge(deps, row)
-    else if ((await checkOpen(deps, row)) !== null)
-      deps.log.warn(
-        { transactionId: row.id, acquirer: row.acquirer },
-        'the acquirer refused to cancel a charge: it stays open',
-      )
+    await deps.settlement.fail(deps.db, failing)
+  } catch (error) {
+    deps.log.warn(
+      { err: error, count: failing.length },
+      'charges could not be failed together: each is tried by itself',
+    )
+    for (const one of failing) await orCheckAgain(deps, one.row, async () => await deps.settlement.fail(deps.db, [one]))
+  }
+}
+
+/** A check that fails is repeated later, and holds up no other. */
+async function orCheckAgain(deps: SettleDeps, row: TransactionRow, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
   } catch (error) {
     if (!isOutage(error))
       deps.log.error({ err: error, transactionId: row.id }, 'the check of a transaction failed and will be repeated')
@@ -64,12 +78,23 @@ async function check(deps: SettleDeps, row: TransactionRow): Promise<void> {
   }
 }
 
+/** Returns why the transaction fails, or null. */
+async function checkWaiting(deps: SettleDeps, row: TransactionRow): Promise<string | null> {
+  const { fails, refused } = await findOutcome(deps, row)
+  if (refused !== null)
+    deps.log.warn(
+      { transactionId: row.id, acquirer: row.acquirer },
+      'the acquirer refused to cancel a charge: it stays open',
+    )
+  return fails
+}
+
 /**
  * Resolves a charge that no acquirer answered for: repeats the request to the same acquirers, in the same order and
- * with the same txid, which creates no second charge. The first one with a charge gives the code. The transaction
- * fails when every acquirer says that there is no charge.
+ * with the same txid, which creates no second charge. The first one with a charge gives the code. Returns why the
+ * transaction fails when every acquirer says that there is no charge, and otherwise null.
  */
-async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<void> {
+async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<string | null> {
   const isLate = deps.clock.now().getTime() > row.created_at.getTime() + row.pix_expiration_seconds * 1000
   const isUnwanted = isLate || row.cancel_requested_at !== null
   const none: string[] = []
@@ -81,7 +106,10 @@ async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<voi
       const answer = isUnwanted ? await findLate(acquirer, row) : await createAgain(deps, acquirer, row)
       if (typeof answer === 'string') none.push(answer)
       else if (answer.status === 'removed' && answer.payments.length === 0) none.push(failureMessages.removed)
-      else return await giveCode(deps, row, { acquirer, charge: answer })
+      else {
+        await giveCode(deps, row, { acquirer, charge: answer })
+        return null
+      }
     } catch (error) {
       if (!(error instanceof AcquirerUnavailable)) throw error
       unavailable.push(error)
@@ -89,7 +117,7 @@ async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<voi
   }
   const [first] = unavailable
   if (first) throw first
-  await fail(deps, row, row.cancel_requested_at ? failureMessages.canceled : (none[0] ?? failureMessages.expired))
+  return row.cancel_requested_at ? failureMessages.canceled : (none[0] ?? failureMessages.expired)
 }
 
 /** Returns the charge, or the reason why there is none. */
@@ -109,17 +137,32 @@ async function findLate(acquirer: Acquirer, row: TransactionRow): Promise<Charge
 }
 
 /**
- * Checks a transaction that waits for its payment: paid, canceled, removed, expired, or still open. Returns why the
+ * Checks a transaction that waits for its payment, and makes it FAILED if nobody can pay it any more. Returns why the
  * acquirer refuses to cancel it, if it does.
  */
 export async function checkOpen(deps: SettleDeps, row: TransactionRow): Promise<string | null> {
+  const { fails, refused } = await findOutcome(deps, row)
+  if (fails !== null) {
+    await deps.settlement.fail(deps.db, [{ row, reason: fails }])
+    deps.wakeDeliveries()
+  }
+  return refused
+}
+
+/** `fails`: why the transaction fails. `refused`: why the acquirer does not cancel it. */
+type Outcome = { fails: string | null; refused: string | null }
+
+/** Whether a transaction that waits for its payment was paid, canceled, removed, has expired, or is still open. */
+async function findOutcome(deps: SettleDeps, row: TransactionRow): Promise<Outcome> {
   const now = deps.clock.now()
   const isExpired = row.pix_expires_at === null || now.getTime() >= row.pix_expires_at.getTime() + expiryGraceMs
   const removal = row.cancel_requested_at && (await remove(deps.acquirers.named(row.acquirer), row, isExpired))
-  const settled = await settleTransaction(deps, { merchantId: row.merchant_id, id: row.id })
+  const settled = await settleOwned(deps, row)
   if (settled === 'removed') {
-    await fail(deps, row, (await isToBeCanceled(deps, row)) ? failureMessages.canceled : failureMessages.removed)
-    return null
+    return {
+      fails: (await isToBeCanceled(deps, row)) ? failureMessages.canceled : failureMessages.removed,
+      refused: null,
+    }
   }
   if (settled === 'completed') {
     deps.log.error(
@@ -129,15 +172,16 @@ export async function checkOpen(deps: SettleDeps, row: TransactionRow): Promise<
     await updateCheckAt(deps.db, row, nextCheckAt(openSince(row), now, { maxMs: completedPauseMaxMs }))
   } else if (settled === 'unpaid' || settled === 'gone') {
     const checkAt = new Date((row.pix_expires_at?.getTime() ?? 0) + expiryGraceMs)
-    if (isExpired) await fail(deps, row, failureMessages.expired)
-    else if (removal?.outcome === 'done')
+    const refused = removal?.outcome === 'refused' ? removal.reason : null
+    if (isExpired) return { fails: failureMessages.expired, refused }
+    if (removal?.outcome === 'done')
       throw new AcquirerUnavailable('The acquirer still shows a removed charge as payable')
     // The acquirer refused to cancel it; or someone opened the payment page, which triggered this check.
-    else if (removal) await withdrawCancel(deps.db, row, checkAt)
+    if (removal) await withdrawCancel(deps.db, row, checkAt)
     else await updateCheckAt(deps.db, row, checkAt)
-    return removal?.outcome === 'refused' ? removal.reason : null
+    return { fails: null, refused }
   }
-  return null
+  return { fails: null, refused: null }
 }
 
 /** Null when its outcome is unknown and the charge has expired: then only whether it was paid matters. */
@@ -162,29 +206,16 @@ async function giveCode(
   { acquirer, charge: { uri, expiresAt } }: { acquirer: Acquirer; charge: Charge },
 ): Promise<void> {
   if (uri === null) throw new AcquirerUnavailable('The acquirer returned a charge without a code')
-  await changeIfStill(deps, row, (locked) => ({
-    to: 'PIX_QRCODE_GENERATED',
-    // A cancel that was requested before there was a code follows at once.
-    checkAt: locked.cancel_requested_at ? deps.clock.now() : new Date(expiresAt.getTime() + expiryGraceMs),
-    set: { ...moneyAt(row, acquirer.name), pix_uri: uri, pix_expires_at: expiresAt },
-  }))
-}
-
-async function fail(deps: SettleDeps, row: TransactionRow, reason: string): Promise<void> {
-  await changeIfStill(deps, row, () => ({ to: 'FAILED', checkAt: null, set: { error_message: reason } }))
-}
-
-type Change = Pick<Parameters<typeof changeStatus>[2], 'to' | 'checkAt' | 'set'>
-
-/** Changes a transaction, unless a payment or another process changed it first. */
-async function changeIfStill(
-  deps: SettleDeps,
-  row: TransactionRow,
-  toChange: (locked: LockedTransaction) => Change,
-): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const locked = await lockTransaction(tx, row.merchant_id, row.id)
-    if (locked?.status === row.status) await changeStatus(tx, locked, { ...toChange(locked), now: deps.clock.now() })
+    if (locked?.status !== row.status) return
+    await changeStatus(tx, locked, {
+      to: 'PIX_QRCODE_GENERATED',
+      now: deps.clock.now(),
+      // A cancel that was requested before there was a code follows at once.
+      checkAt: locked.cancel_requested_at ? deps.clock.now() : new Date(expiresAt.getTime() + expiryGraceMs),
+      set: { ...moneyAt(row, acquirer.name), pix_uri: uri, pix_expires_at: expiresAt },
+    })
   })
   deps.wakeDeliveries()
 }

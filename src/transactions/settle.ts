@@ -22,6 +22,7 @@ import { type ChangeDeliveries, type OwnEvents, sendAfter } from '../webhooks/ow
 import { changeStatuses, type Move } from './change.ts'
 import { followDispute } from './dispute/dispute.ts'
 import { recordReturns, settleReturns } from './dispute/returns.ts'
+import { type Failing, failTransactions } from './fail.ts'
 import { findOwners, findPaidBy, lockPaidBy, type Owner } from './owner-store.ts'
 import { type LockedTransaction, lockToBePaid, type WholeTransaction } from './store.ts'
 import { recordingLock, suspendDuplicate } from './suspend.ts'
@@ -50,12 +51,14 @@ export type SettleDeps = {
   wakeDeliveries: () => void
 }
 
-/** What many callers of settling share, so that payments confirmed at the same time use one commit. */
+/** What all callers of settling share: commits of many payments, and the webhooks that are sent from memory. */
 export type Settlement = {
   /** Null when there is no transaction with this id. */
   findOwner: (id: string) => Promise<Owner | null>
   /** Null when this merchant has no such transaction. */
   recordPayment: (payment: Confirmed) => Promise<Recorded | null>
+  /** {@link failTransactions}, with the caller's `Db`. */
+  fail: (db: Db, failing: Failing[]) => Promise<void>
 }
 
 /**
@@ -216,6 +219,7 @@ export function createSettlement({
           return await db.transaction(async (tx) => await recordPayments(tx, payments, clock.now(), own), lockAhead)
         }),
     }),
+    fail: async (db, failing) => await failTransactions({ db, clock, deliveries }, failing),
   }
 }
 

@@ -1,6 +1,6 @@
 import { smallRowsParam } from '../db/rows-param.ts'
 import { type Db, type Reads, raw, sql, type Tx } from '../db/sql.ts'
-import { type Claim, claimDueRows, isAnyDue } from '../jobs/claim.ts'
+import { isAnyDue } from '../jobs/claim.ts'
 import { type FeeRule, feeRuleOf } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
@@ -308,8 +308,15 @@ export async function updateCheckAt(db: Db, row: TransactionRow, checkAt: Date):
       and cancel_requested_at is not distinct from ${row.cancel_requested_at}`)
 }
 
-export async function claimDueTransactions(db: Db, claim: Claim): Promise<TransactionRow[]> {
-  return await claimDueRows<TransactionRow>(db, { ...toCheck, columns: transactionColumns }, claim)
+/** Those whose check is due, the oldest first. */
+export async function findDueTransactions(
+  db: Db,
+  { now, limit }: { now: Date; limit: number },
+): Promise<TransactionRow[]> {
+  return await db.query<TransactionRow>(
+    sql`select ${transactionColumns} from transactions where check_at <= ${now} order by check_at limit ${limit}`,
+    'find-due-transactions',
+  )
 }
 
 const toCheck = { table: sql`transactions`, dueAt: sql`check_at` }

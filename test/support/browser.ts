@@ -142,7 +142,7 @@ export async function visit(
         await checkScreen(name, { onlyColor: true })
       }
       await turn(first)
-      // A part that follows the width is put together anew, which takes the focus from its elements.
+      // A part that follows the width is put together again, which takes the focus from its elements.
       await settled()
     },
     close: async () => await context.close(),
