@@ -27,10 +27,10 @@ function needsSetup(file: string): boolean {
 
 /** The longest first. Vitest sorts by duration from the second run on, and before by size, which put these last. */
 const longest = [
-  'test/e2e/shared-port.test.ts',
+  'test/system/shared-port.test.ts',
   'test/crash/crash.test.ts',
   'test/browser/guide.test.ts',
-  'bench/main.test.ts',
+  'test/system/bench.test.ts',
   'test/model/model.test.ts',
   'test/browser/ledger.test.ts',
   'test/browser/money.test.ts',

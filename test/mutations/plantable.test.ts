@@ -10,5 +10,5 @@ it.each(mutations)('can be planted: $name', async ({ edits, caughtBy = modelTest
     expect(source.split(from), `${file} has "${from}" once`).toHaveLength(2)
   }
   await readFile(caughtBy)
-  expect(caughtBy, '`npm test` leaves out the screens').not.toMatch(/^test\/browser\//)
+  expect(caughtBy, '`npm test` leaves out these folders').not.toMatch(/^test\/(browser|crash|system)\//)
 })

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
-import { isLong } from '../test/support/random.ts'
+import { isLong } from '../support/random.ts'
 
 const build = resolve(`dist/bench-test-${process.pid}`)
 
