@@ -4,7 +4,9 @@ import { deliveryStates } from '../webhooks/read-store.ts'
 import { ErrorCode } from '../webhooks/schema.ts'
 import { Cents, Count, DisputeView, Flag, Hold, OrNull, Text, Time, UnattributedView } from './schema.ts'
 
-/** The answers of the lists of transactions, withdrawals and disputes, and the views that people save of them. */
+/**
+ * The responses of the lists of transactions, withdrawals, disputes and webhook deliveries, and the saved views of them.
+ */
 
 /** A page of a list. `after` and `before` take the cursors. */
 const pageOf = { next: OrNull(Text), previous: OrNull(Text) }
@@ -35,7 +37,7 @@ export const WithdrawalsView = Type.Object({
 /** How many records have each status, whatever status is chosen. */
 const counted = {
   counts: Type.Array(Type.Object({ status: Text, count: Count })),
-  /** Only the first ten thousand are counted. */
+  /** Whether more than 10,000 records match (`countedMax` in list-store.ts): then the counts are incomplete. */
   isMore: Flag,
 }
 

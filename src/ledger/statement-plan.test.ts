@@ -9,8 +9,8 @@ import { findBalancesAt, listStatement, type StatementFilters } from './store.ts
 import { findChainBreaches } from './verify-store.ts'
 import { firstIdSince } from './window-store.ts'
 
-// What PostgreSQL reads for a merchant's account statement: payments of 100 with fees of 1, half of them for one
-// merchant, and 50 reservations.
+// What PostgreSQL reads for a merchant's account statement: payments, half of them for one merchant, each with a fee and
+// a `refund_sent` that this statement does not show; and 50 reservations of that merchant. All amounts are 1.
 const merchant = randomUUID()
 const payments = 5_000
 let database: TestDatabase
@@ -53,7 +53,7 @@ it.each<[string, StatementFilters, number]>([
 })
 
 it.each([0, 1, 600, 9_000, 10_001])(
-  'reads the balances and the entries of minute %i exactly, and few others',
+  'finds the first entry since minute %i and the payments of the hour after it, and reads few other rows',
   async (minute) => {
     const { db } = database
     const before = await db.query<{ id: number }>(sql`

@@ -87,7 +87,7 @@ export type DeliveryFilters = {
 /** No index counts the deliveries of a type or a period: counting stops here. */
 export const deliveriesCountedMax = 10_000
 
-/** Lists a merchant's deliveries with their attempts, newest first; filters: record, event, state, type, period. */
+/** Lists a merchant's deliveries with their attempts, newest first. */
 export async function listDeliveries(
   db: Reads,
   merchantId: string,
@@ -204,8 +204,8 @@ export async function lockRecordDeliveries(
 }
 
 /**
- * Makes them due now with all attempts ahead of each, unless an earlier delivery of the record to the same address is
- * unfinished or a worker holds it. Returns `waiting` if all of them wait.
+ * Makes them due now with all attempts ahead of each, unless an earlier delivery of the record to the same endpoint (or
+ * to its own URL) is unfinished or a worker holds it. Returns `waiting` if all of them wait.
  */
 export async function updateToResend(
   tx: Tx,

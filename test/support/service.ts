@@ -44,7 +44,7 @@ export type TestService = {
 type Options = {
   environment?: Record<string, string>
   clock?: ManualClock
-  /** Another process's database, for two services on one. It is not dropped at the end. */
+  /** A database that the caller has made, so that two services can share it. It is not dropped at the end. */
   database?: { db: Db; connectionString: string }
   /** Called with each line of the log. */
   onLog?: ((line: Record<string, unknown>) => void) | undefined

@@ -68,7 +68,7 @@ export function OperatorEntries({ client }: { client: string | null }) {
   )
 }
 
-/** The number of entries that the service returns. */
+/** The most entries that the service returns: `shownMax` in src/dashboard/entry-routes.ts. */
 const listedMax = 20
 
 function EntryRow({
