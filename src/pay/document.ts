@@ -5,31 +5,31 @@ import { type Html, html, verbatim } from './html.ts'
 import type { Brand } from './store.ts'
 import { words } from './text.ts'
 
-export function hashOf(text: string): string {
+export function cspHash(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
 /** The colors of a theme replace those of the page. */
 function colorStyle(color: string): string {
   const { light, dark } = toShades(color)
-  const write = ({ color, on }: typeof light) => `:root{--lamp:${color};--on:${on}}`
+  const write = ({ color, on }: typeof light) => `:root{--accent:${color};--on-accent:${on}}`
   return `${write(light)}@media (prefers-color-scheme:dark){${write(dark)}}`
 }
 
 /** What styles may be used: those of the page, and the merchant's colors. */
 export function stylePolicy(styleHash: string, brand: Pick<Brand, 'color'> | null): string {
-  return `style-src ${styleHash}${brand?.color ? ` ${hashOf(colorStyle(brand.color))}` : ''}`
+  return `style-src ${styleHash}${brand?.color ? ` ${cspHash(colorStyle(brand.color))}` : ''}`
 }
 
-/** `path`: of the page, to which the address of the logo is relative. */
+/** `path`: the path of the page. The logo is at `logo.png` below it. */
 export function renderLogo({ logo_version, merchant_name }: Brand, path: string): Html | null {
   return logo_version === null
     ? null
     : html`<img class="logo" src="${path}/logo.png?${logo_version}" alt="${merchant_name}">`
 }
 
-export function renderLeave(shop: string | null, language: Language): Html | null {
-  return shop === null ? null : html`<p class="leave"><a href="${shop}" target="_top">${words[language].back}</a></p>`
+export function renderBackLink(shop: string | null, language: Language): Html | null {
+  return shop === null ? null : html`<p class="back"><a href="${shop}" target="_top">${words[language].back}</a></p>`
 }
 
 type Document = {

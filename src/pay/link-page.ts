@@ -1,6 +1,6 @@
 import type { Language } from '../lib/alert-settings.ts'
 import { amountsOf } from '../links/state.ts'
-import { hashOf, renderDocument, renderLeave, renderLogo, stylePolicy } from './document.ts'
+import { cspHash, renderBackLink, renderDocument, renderLogo, stylePolicy } from './document.ts'
 import { type Html, html, verbatim } from './html.ts'
 import { type LinkNotice, linkWords } from './link-text.ts'
 import type { PublicLinkRow } from './store.ts'
@@ -18,12 +18,12 @@ const linkStyle = `${style}
 label { display: grid; gap: 6px; font-weight: 600; font-size: 15px; }
 label small { font-weight: 400; color: var(--quiet); }
 input { width: 100%; min-height: 52px; padding: 10px 14px; border: 1px solid var(--quiet); border-radius: 12px; background: var(--paper); color: var(--ink); font: inherit; font-weight: 400; font-size: 17px; }
-input:focus-visible { outline: 3px solid var(--lamp); outline-offset: 1px; }
+input:focus-visible { outline: 3px solid var(--accent); outline-offset: 1px; }
 input[aria-invalid] { border-color: var(--warn); }
 .error { font-weight: 500; color: var(--warn); font-size: 15px; }
 `
 
-const styleHash = hashOf(linkStyle)
+const styleHash = cspHash(linkStyle)
 
 /** The page has no script at all, no other site may frame it, and its form goes only to its own server. */
 export function linkContentSecurityPolicy(link: ShownLink): string {
@@ -104,6 +104,6 @@ function renderBranded(link: ShownLink, { language, title, body }: Content): str
     style: linkStyle,
     color: link.color,
     body: html`${renderLogo(link, link.path)}${body}
-${renderLeave(link.shop_url, language)}`,
+${renderBackLink(link.shop_url, language)}`,
   })
 }

@@ -74,7 +74,7 @@ describe('the way back to the shop', () => {
   const shown = 'https://shop.example.com/thanks?order=1&#38;x=%20&#34;'
 
   it('is a link below the charge, and after the payment a button with the id of the transaction', () => {
-    expect(render({ return_url })).toContain(`<p class="leave"><a href="${shown}" target="_top">Voltar à loja</a></p>`)
+    expect(render({ return_url })).toContain(`<p class="back"><a href="${shown}" target="_top">Voltar à loja</a></p>`)
     expect(render({ return_url })).not.toContain('transactionId=')
     const paid = render({ return_url, status: 'PAID', payment_date: now }, 'en')
     expect(paid).toContain(`href="${shown}&#38;transactionId=${row().id}" target="_top">Back to Padaria do João</a>`)

@@ -1,7 +1,7 @@
 import type { Language } from '../lib/alert-settings.ts'
 import { decodeBrCode } from '../pix/brcode.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
-import { hashOf, renderDocument, renderLeave, renderLogo, stylePolicy } from './document.ts'
+import { cspHash, renderBackLink, renderDocument, renderLogo, stylePolicy } from './document.ts'
 import { renderEnd } from './end.ts'
 import { type Html, html } from './html.ts'
 import { icons } from './icons.ts'
@@ -11,8 +11,8 @@ import type { PaymentRow } from './store.ts'
 import { style } from './style.ts'
 import { type Notice, toMoment, words } from './text.ts'
 
-const styleHash = hashOf(style)
-const scriptHash = hashOf(script)
+const styleHash = cspHash(style)
+const scriptHash = cspHash(script)
 
 /**
  * The page may load its own style and the merchant's colors, its one script, inline images and the merchant's logo, and
@@ -56,7 +56,7 @@ export function renderPayment(shown: Shown): string {
 <article data-state="${state}" data-seconds="${Math.floor(seconds)}"${isOpen(payment) && html` data-open`}>
 ${state === 'waiting' && payment.pix_uri !== null ? renderCode({ ...shown, uri: payment.pix_uri }) : renderEnd(shown)}
 </article>
-${renderLeave(shop, language)}`,
+${renderBackLink(shop, language)}`,
     script,
   })
 }

@@ -5,11 +5,11 @@
 export const style = `
 :root {
   color-scheme: light dark;
-  --ground: #e9f0ee; --paper: #fff; --ink: #12211d; --quiet: #52605b; --line: #c9d5d1; --tint: #f2f7f5; --lamp: #0b7a6f; --on: #fff; --warn: #a8420b;
+  --ground: #e9f0ee; --paper: #fff; --ink: #12211d; --quiet: #52605b; --line: #c9d5d1; --tint: #f2f7f5; --accent: #0b7a6f; --on-accent: #fff; --warn: #a8420b;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --ground: #0d1211; --paper: #1a2220; --ink: #eef4f2; --quiet: #a5b3af; --line: #3a4844; --tint: #222c29; --lamp: #3cc4ad; --on: #04211c; --warn: #ffb07a;
+    --ground: #0d1211; --paper: #1a2220; --ink: #eef4f2; --quiet: #a5b3af; --line: #3a4844; --tint: #222c29; --accent: #3cc4ad; --on-accent: #04211c; --warn: #ffb07a;
   }
 }
 * { box-sizing: border-box; margin: 0; }
@@ -29,7 +29,7 @@ article {
   max-width: 440px; margin: 0 auto; background: var(--paper); border-radius: 20px; box-shadow: 0 1px 2px #0d1f1a14, 0 12px 40px #0d1f1a1f; overflow: hidden;
 }
 .what, .how, .stub { padding: 24px; }
-h1 { font-size: 17px; font-weight: 600; line-height: 1.3; color: var(--lamp); }
+h1 { font-size: 17px; font-weight: 600; line-height: 1.3; color: var(--accent); }
 h2 { font-size: 15px; font-weight: 600; }
 .amount { margin-top: 4px; font-size: clamp(26px, 19vw - 34px, 40px); font-weight: 700; line-height: 1.15; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
 .logo { display: block; max-width: 200px; max-height: 56px; margin: 0 auto 16px; object-fit: contain; }
@@ -45,7 +45,7 @@ h2 { font-size: 15px; font-weight: 600; }
 dt { color: var(--quiet); font-size: 13px; }
 dd { margin: 0; font-size: 15px; overflow-wrap: anywhere; }
 .tools { margin-top: 12px; display: flex; flex-wrap: wrap; gap: 4px 20px; align-items: center; }
-.tools a, .tools button { width: auto; min-height: 44px; padding: 0; background: none; color: var(--lamp); font-size: 15px; font-weight: 600; text-decoration: underline; text-underline-offset: 3px; display: inline-flex; align-items: center; }
+.tools a, .tools button { width: auto; min-height: 44px; padding: 0; background: none; color: var(--accent); font-size: 15px; font-weight: 600; text-decoration: underline; text-underline-offset: 3px; display: inline-flex; align-items: center; }
 .merchant { overflow-wrap: anywhere; }
 .merchant b { font-weight: 600; }
 .quiet, .steps, .until { color: var(--quiet); font-size: 15px; text-wrap: pretty; }
@@ -54,13 +54,13 @@ dd { margin: 0; font-size: 15px; overflow-wrap: anywhere; }
 [data-soon] .left { color: var(--warn); font-weight: 600; }
 .how { padding-top: 0; }
 button, .go {
-  width: 100%; min-height: 56px; padding: 12px 20px; border: 0; border-radius: 14px; background: var(--lamp); color: var(--on);
+  width: 100%; min-height: 56px; padding: 12px 20px; border: 0; border-radius: 14px; background: var(--accent); color: var(--on-accent);
   font: inherit; font-size: 17px; font-weight: 600; cursor: pointer; display: flex; gap: 10px; align-items: center; justify-content: center;
   touch-action: manipulation;
 }
 button:hover, .go:hover { filter: brightness(1.08); }
 button.pay { margin-top: 20px; background: none; border: 2px dashed var(--line); color: var(--ink); }
-button.done { background: var(--tint); color: var(--lamp); }
+button.done { background: var(--tint); color: var(--accent); }
 button:focus-visible, a:focus-visible { outline: 3px solid var(--ink); outline-offset: 3px; }
 .code { margin-top: 16px; }
 #code {
@@ -80,13 +80,13 @@ button:focus-visible, a:focus-visible { outline: 3px solid var(--ink); outline-o
 .end .amount { margin: 12px 0 4px; }
 .end .quiet { margin-top: 12px; }
 .sign { display: block; width: 72px; height: 72px; margin: 0 auto 20px; border-radius: 50%; padding: 18px; background: var(--tint); color: var(--quiet); }
-[data-state=paid] .sign { background: var(--lamp); color: var(--on); animation: come .4s cubic-bezier(.2, 1.4, .4, 1); }
+[data-state=paid] .sign { background: var(--accent); color: var(--on-accent); animation: come .4s cubic-bezier(.2, 1.4, .4, 1); }
 .end h1 { font-size: 22px; color: var(--ink); }
 [data-state=expired] .amount, [data-state=canceled] .amount, [data-state=failed] .amount { font-size: 24px; color: var(--quiet); }
 .go { margin-top: 28px; text-decoration: none; overflow-wrap: anywhere; }
-.leave { margin-top: 20px; text-align: center; font-size: 15px; }
-.leave a { color: var(--quiet); text-underline-offset: 3px; }
-article:has(.go) ~ .leave, [data-framed] .close { display: none; }
+.back { margin-top: 20px; text-align: center; font-size: 15px; }
+.back a { color: var(--quiet); text-underline-offset: 3px; }
+article:has(.go) ~ .back, [data-framed] .close { display: none; }
 [data-framed] body { min-height: 0; padding: 16px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 svg { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round; stroke-linejoin: round; flex: none; }
@@ -108,10 +108,10 @@ svg { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round
   .end { padding: 48px 40px; }
 }
 @media print {
-  :root { color-scheme: light; --ground: #fff; --paper: #fff; --ink: #000; --quiet: #444; --tint: #fff; --line: #999; --lamp: #000; --on: #fff; }
+  :root { color-scheme: light; --ground: #fff; --paper: #fff; --ink: #000; --quiet: #444; --tint: #fff; --line: #999; --accent: #000; --on-accent: #fff; }
   body { display: block; min-height: 0; padding: 0; }
   article { box-shadow: none; max-width: none; overflow: visible; }
-  button, .go, .leave, .tools, .close, .sign, .left { display: none !important; }
+  button, .go, .back, .tools, .close, .sign, .left { display: none !important; }
   .end { padding: 0; text-align: left; }
 }
 `

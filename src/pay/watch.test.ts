@@ -26,7 +26,10 @@ const waiting = (): PaymentStateRow => ({
 })
 
 it('accepts streams up to its total limit, whatever their address, and none after a stop', async () => {
-  const watch = createWatch({ db: database.db, clock, log: pino({ level: 'silent' }) }, { totalMax: 2, perHostMax: 2 })
+  const watch = createWatch(
+    { db: database.db, clock, log: pino({ level: 'silent' }) },
+    { totalMax: 2, perAddressMax: 2 },
+  )
   const [one, other] = [watch.open(waiting(), 'a'), watch.open(waiting(), 'b')]
   expect(watch.open(waiting(), 'c')).toBeNull()
   await once(one?.destroy() ?? new EventEmitter(), 'close')

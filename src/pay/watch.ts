@@ -13,11 +13,11 @@ const pollEveryMs = 1_000
  * A fifth of all connections. Many customers of a mobile network share an address. A refused page polls every few
  * seconds instead.
  */
-const limitsDefault = { totalMax: 2_000, perHostMax: 50 }
+const limitsDefault = { totalMax: 2_000, perAddressMax: 50 }
 
 export type Watch = {
   /** A stream of server-sent events: the state now, and again when it has changed. Null when there are too many. */
-  open(payment: PaymentStateRow, host: string): Readable | null
+  open(payment: PaymentStateRow, address: string): Readable | null
   /** Ends all streams for good. */
   stop(): Promise<void>
 }
@@ -33,7 +33,7 @@ export function createWatch(
   limits = limitsDefault,
 ): Watch {
   const watchers = new Set<Watcher>()
-  const streams = createEventStreams({ totalMax: limits.totalMax, perKeyMax: limits.perHostMax })
+  const streams = createEventStreams({ totalMax: limits.totalMax, perKeyMax: limits.perAddressMax })
   const polling = createPolling({
     isNeeded: () => watchers.size > 0,
     poll: async () => {
@@ -47,8 +47,8 @@ export function createWatch(
   })
 
   return {
-    open(payment, host) {
-      const stream = streams.open(host, () => watchers.delete(watcher))
+    open(payment, address) {
+      const stream = streams.open(address, () => watchers.delete(watcher))
       if (!stream) return null
       const watcher: Watcher = { id: payment.id, stream, state: pageState(payment, clock.now()) }
       watchers.add(watcher)

@@ -57,7 +57,7 @@ describe('the branding of a merchant', () => {
     expect(body).toMatchObject({ color: '#ffcc00', shopUrl: 'https://loja.example/', showsItems: true })
     const page = await open(url)
     expect(page.text).toContain('2 × Café moído')
-    expect(page.text).toContain('@media (prefers-color-scheme:dark){:root{--lamp:#ffcc00;--on:#04211c}}')
+    expect(page.text).toContain('@media (prefers-color-scheme:dark){:root{--accent:#ffcc00;--on-accent:#04211c}}')
     expect(page.text).toContain('<a href="https://loja.example/" target="_top">Voltar à loja</a>')
     const [, path = ''] = /<img class="logo" src="([^"]+)"/.exec(page.text) ?? []
     const image = await fetch(new URL(path, url))

@@ -124,7 +124,7 @@ describe('a payment link', () => {
     await change(link, { isEnabled: false })
     for (const { text, headers } of [active, await read()]) {
       expect(text).toContain('<a href="https://loja.example/" target="_top">')
-      const [, colors = ''] = /<style>(:root\{--lamp:[^<]*#ffcc00[^<]*)<\/style>/.exec(text) ?? []
+      const [, colors = ''] = /<style>(:root\{--accent:[^<]*#ffcc00[^<]*)<\/style>/.exec(text) ?? []
       // Without its hash, browsers would ignore the colors.
       expect(headers.get('content-security-policy')).toContain(createHash('sha256').update(colors).digest('base64'))
       const [, path = ''] = /<img class="logo" src="([^"]+)"/.exec(text) ?? []
