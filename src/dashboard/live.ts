@@ -106,7 +106,7 @@ function notify(one: Open, changes: ReadChange[]): void {
   }
   const seen = changes.filter((change) => isSeenBy(viewer, change))
   if (seen.length === 0) {
-    stream.beat()
+    stream.keepAlive()
     return
   }
   const message: Changed = {

@@ -14,8 +14,8 @@ export type EventStream = {
   /** Sends one message, as text in the format of server-sent events. A reader that is too slow is cut off. */
   send(text: string): void
   end(): void
-  /** Called in each round: keeps the connection alive, or ends it when it has been open for long. */
-  beat(): void
+  /** Called at regular intervals: keeps the connection alive, or ends it when it has been open for long. */
+  keepAlive(): void
 }
 
 export type EventStreams = {
@@ -75,7 +75,7 @@ function createStream(): EventStream {
     },
     send,
     end,
-    beat() {
+    keepAlive() {
       if (performance.now() > endsAt) end()
       else if (performance.now() - sentAt > heartbeatMs) send(':\n\n')
     },

@@ -66,7 +66,7 @@ export function createWatch(
 function notify(watcher: Watcher, row: PaymentStateRow | undefined, now: Date): void {
   const state = row ? pageState(row, now) : watcher.state
   if (state !== watcher.state) watcher.stream.send(`data: ${state}\n\n`)
-  else watcher.stream.beat()
+  else watcher.stream.keepAlive()
   watcher.state = state
   if (!row || !isOpen(row)) watcher.stream.end()
 }
