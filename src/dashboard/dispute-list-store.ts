@@ -38,7 +38,7 @@ export function matchingDisputes({ tab, openedFrom, openedBefore, dueBefore }: F
     ${openedBefore === undefined ? empty : sql`and created_at < ${openedBefore}`}
     ${dueBefore === undefined ? empty : sql`and state = 'open' and due_at <= ${dueBefore}`}`
   // There are few in all, and no index has them in the order of a page.
-  return { table: 'disputes', rows, where, isNarrow: true, ...scope }
+  return { table: 'disputes', rows, where, matchesFew: true, ...scope }
 }
 
 export type ListedDispute = DisputeOfClient & {

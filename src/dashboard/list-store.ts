@@ -19,7 +19,7 @@ export type Matching = {
   /** More conditions, each after an `and`. */
   where: Sql
   /** Whether the filters match few rows, which an index for these filters finds. */
-  isNarrow: boolean
+  matchesFew: boolean
   /** The merchants that may have matching rows, as a table `clients`; all of them if it is not given. */
   among?: Sql
   /** The id of the user. `runList` limits the reads of each user, so that nobody keeps the others waiting. */
@@ -29,15 +29,15 @@ export type Matching = {
 export type ListScope = Pick<Matching, 'merchantId' | 'reader'>
 
 export function matchingTransactions(filters: TransactionFilters, scope: ListScope): Matching {
-  const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = filters
+  const { startDate, endDate, statuses, minAmount, maxAmount, ...selective } = filters
   const where = toTransactionConditions(filters, scope.merchantId ?? raw('clients.merchant_id'))
-  const isNarrow = isAnySet(narrow)
-  const isOfOpenCodes = scope.merchantId === null && !isNarrow && statuses?.includes('PIX_QRCODE_GENERATED')
+  const matchesFew = isAnySet(selective)
+  const isOfOpenCodes = scope.merchantId === null && !matchesFew && statuses?.includes('PIX_QRCODE_GENERATED')
   const among = isOfOpenCodes ? merchantsWith(statuses ?? []) : undefined
   return {
     table: 'transactions',
     where: among ? sql`${where} and created_at >= clients.first_day` : where,
-    isNarrow,
+    matchesFew,
     ...(among && { among }),
     ...scope,
   }
@@ -63,8 +63,8 @@ function merchantsWith(statuses: string[]): Sql {
 }
 
 export function matchingWithdrawals(filters: WithdrawalFilters, scope: ListScope): Matching {
-  const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = filters
-  return { table: 'withdrawals', where: toWithdrawalConditions(filters), isNarrow: isAnySet(narrow), ...scope }
+  const { startDate, endDate, statuses, minAmount, maxAmount, ...selective } = filters
+  return { table: 'withdrawals', where: toWithdrawalConditions(filters), matchesFew: isAnySet(selective), ...scope }
 }
 
 function isAnySet(filters: object): boolean {
@@ -109,9 +109,9 @@ export async function findPositions(
     select ${columns} from ${toRows(matching)} where merchant_id = ${merchant} ${matching.where} ${beyond}`
   const { merchantId } = matching
   const found =
-    merchantId === null ? ofAll(rows, matching.isNarrow ? empty : page, matching.among) : rows(sql`${merchantId}`)
-  // `materialized`: otherwise PostgreSQL would search for the few rows of a narrow list in the order of the page.
-  const statement = matching.isNarrow
+    merchantId === null ? ofAll(rows, matching.matchesFew ? empty : page, matching.among) : rows(sql`${merchantId}`)
+  // `materialized`: otherwise PostgreSQL would search for the few matching rows in the order of the page.
+  const statement = matching.matchesFew
     ? sql`with matching as materialized (${found}) select id, merchant_id, value from matching ${page}`
     : sql`${found} ${page}`
   return await runList<ListPosition>(db, `${matching.reader} rows`, statement)

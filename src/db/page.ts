@@ -80,7 +80,7 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
      * Few rows match: they are found once by their own index, then counted and sorted. Otherwise the index by date is
      * read until the page is full, and again for the count; for few matches this would skip all other rows twice.
      */
-    isNarrow?: boolean
+    matchesFew?: boolean
     found?: FoundRows | null
   },
 ): Promise<{ total: number; items: Row[]; next: Position | null }> {
@@ -119,7 +119,7 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
 
   function choose(): { prepared: Sql; total: Sql; places: Sql } {
     const { found } = list
-    if (found || list.isNarrow) {
+    if (found || list.matchesFew) {
       const [matching, skipped] = [sql`matching where true`, sql`${offset}`]
       const [few, counted] = [positions(matching, skipped), sql`(select count(*) from ${matching})`]
       const rows = sql`matching as materialized (${found?.rows ?? sql`select created_at, id from ${ofMerchant}`})`

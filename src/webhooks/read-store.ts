@@ -35,7 +35,7 @@ export async function listEvents(
     columns: sql`id, type, record_type, record_id, sequence, created_at, delivery`,
     merchantId,
     where: ofRecord(filters.recordId),
-    isNarrow: filters.recordId !== undefined,
+    matchesFew: filters.recordId !== undefined,
     ...slice,
   })
 }
@@ -99,8 +99,8 @@ export async function listDeliveries(
   // Only a few deliveries belong to one record or are undelivered, and indexes find them. The others have the order
   // and time of their events: the events' index gives the newest page of 200,000 in 0.1 ms, where sorting them took
   // 160 ms.
-  const isNarrow = recordId !== undefined || eventId !== undefined || (state !== undefined && state !== 'delivered')
-  const joined = isNarrow
+  const matchesFew = recordId !== undefined || eventId !== undefined || (state !== undefined && state !== 'delivered')
+  const joined = matchesFew
     ? sql`webhook_deliveries d
       left join events e on e.merchant_id = d.merchant_id and e.record_id = d.record_id and e.sequence = d.sequence`
     : sql`events e
@@ -110,14 +110,14 @@ export async function listDeliveries(
     ${endpointId === undefined ? empty : sql`and endpoint_id = ${endpointId}`}
     ${type === undefined ? empty : sql`and type = ${type}`} ${receiver === undefined ? empty : sql`and receiver = ${receiver}`}
     ${from === undefined ? empty : sql`and created_at >= ${from}`} ${until === undefined ? empty : sql`and created_at <= ${until}`}`
-  const isCountedOnly = [endpointId, type, receiver, from, until].some((one) => one !== undefined)
+  const needsFilteredCount = [endpointId, type, receiver, from, until].some((one) => one !== undefined)
   const table = sql`(
       select d.merchant_id, d.id, e.id as event_id, d.endpoint_id, e.type, d.record_id, d.sequence, d.url, d.receiver, d.state,
         case when d.state = 'pending' then d.next_attempt_at end as next_attempt_at,
-        d.last_status, d.last_error, ${isNarrow ? sql`d.created_at` : sql`e.occurred_at as created_at`}, d.finished_at
+        d.last_status, d.last_error, ${matchesFew ? sql`d.created_at` : sql`e.occurred_at as created_at`}, d.finished_at
       from ${joined}
     ) listed_deliveries`
-  const countSome = sql`
+  const countFiltered = sql`
     (select count(*) from (
       select from ${table} where merchant_id = ${merchantId} ${where} limit ${deliveriesCountedMax + 1}
     ) fitting)`
@@ -127,8 +127,8 @@ export async function listDeliveries(
       id, event_id, endpoint_id, type, record_id, sequence, url, state, next_attempt_at, last_status, last_error, created_at, finished_at`,
     merchantId,
     where,
-    isNarrow,
-    total: isNarrow ? undefined : isCountedOnly ? countSome : countMany(merchantId, state),
+    matchesFew,
+    total: matchesFew ? undefined : needsFilteredCount ? countFiltered : countAllOrDelivered(merchantId, state),
     ...slice,
   })
   const ids = page.items.map(({ id }) => id)
@@ -141,7 +141,7 @@ export async function listDeliveries(
  * Counts all of a merchant's deliveries, or the delivered ones: all minus the few that are not delivered. No index
  * marks the delivered ones, because it would cost a write for each of them.
  */
-function countMany(merchantId: string, state: DeliveryState | undefined): Sql {
+function countAllOrDelivered(merchantId: string, state: DeliveryState | undefined): Sql {
   const count = (which: Sql) =>
     sql`(select count(*) from webhook_deliveries where merchant_id = ${merchantId} ${which})`
   if (state === undefined) return count(empty)

@@ -31,7 +31,7 @@ export async function listWithdrawals(
     merchantId,
     where: toConditions(filters),
     ...slice,
-    isNarrow: [id, pixKey, endToEnd, endToEndRefund, externalCode].some((filter) => filter !== undefined),
+    matchesFew: [id, pixKey, endToEnd, endToEndRefund, externalCode].some((filter) => filter !== undefined),
   })
 }
 

@@ -32,10 +32,10 @@ export async function listTransactions(
   slice: Slice,
 ): Promise<Page<TransactionRow>> {
   const { customerName, ...others } = filters
-  const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = others
-  const findsFew = isAnySet(narrow)
-  const isNarrow = findsFew || customerName !== undefined
-  const isCounted = !isNarrow && minAmount === undefined && maxAmount === undefined
+  const { startDate, endDate, statuses, minAmount, maxAmount, ...selective } = others
+  const findsFew = isAnySet(selective)
+  const matchesFew = findsFew || customerName !== undefined
+  const isCounted = !matchesFew && minAmount === undefined && maxAmount === undefined
   const where = toConditions(filters, merchantId)
   const byName = (name: string) =>
     findByName(merchantId, { name, pattern: toPattern(name), conditions: where, isAlone: !isAnySet(others) })
@@ -47,7 +47,7 @@ export async function listTransactions(
     ...slice,
     total: isCounted ? countByDays(merchantId, { startDate, endDate, statuses }) : undefined,
     start: isCounted && !startDate && !endDate ? (offset) => startOfPage(merchantId, statuses, offset) : undefined,
-    isNarrow,
+    matchesFew,
     found: customerName === undefined || findsFew ? null : byName(customerName),
   })
 }

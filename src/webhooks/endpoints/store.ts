@@ -61,7 +61,7 @@ export async function listEndpoints(db: Reads, merchantId: string, slice: Slice)
     columns: sql`${columns}`,
     merchantId,
     where: sql`and deleted_at is null`,
-    isNarrow: true,
+    matchesFew: true,
     ...slice,
   })
 }
