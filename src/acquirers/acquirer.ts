@@ -61,10 +61,10 @@ export type Acquirer = {
   /** Registers the address for callbacks. The acquirer POSTs to it with `/pix` appended, as the standard says. */
   registerCallback(url: string): Promise<void>
   /**
-   * What a callback claims. It is a hint, never proof: the caller queries the acquirer. Calls `passOver` for each entry
-   * that it leaves out. Throws {@link UnreadableCallback}.
+   * What a callback claims. It is a hint, never proof: the caller queries the acquirer. Calls `onSkipped` for each entry
+   * that it skips. Throws {@link UnreadableCallback}.
    */
-  readCallback(body: unknown, passOver?: (reason: PassedOver) => void): CallbackNotice[]
+  readCallback(body: unknown, onSkipped?: (reason: SkipReason) => void): CallbackNotice[]
 }
 
 export type Range = { from: Date; to: Date }
@@ -285,8 +285,8 @@ export type Disputes = {
   readonly defend: ((input: DefenceInput) => Promise<DefenceOutcome>) | null
 }
 
-/** Why an entry of a callback is left out: it names no payment, or another Pix key than ours. */
-export type PassedOver = 'unreadable_entry' | 'other_key'
+/** Why an entry of a callback is skipped: it names no payment, or another Pix key than ours. */
+export type SkipReason = 'unreadable_entry' | 'other_key'
 
 export type CallbackNotice = {
   /** Unique per acquirer and event: a repeated callback has the same. A return of the same payment is another event. */

@@ -4,7 +4,7 @@ import pg from 'pg'
 import type { Servers, Target } from '../lib/database-url.ts'
 import { DatabaseAway } from './watched-pool.ts'
 
-/** A server that does not answer within this time is passed over. */
+/** A server that does not answer within this time is skipped. */
 const answerMaxMs = 1_000
 
 /**

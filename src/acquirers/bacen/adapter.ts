@@ -99,6 +99,6 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
       await registerCallback(deps, url)
       if (offers.payouts && profile.payoutApi !== 'efi') await registerPayoutCallback(deps, url)
     },
-    readCallback: (body, passOver) => readCallback(deps, body, passOver),
+    readCallback: (body, onSkipped) => readCallback(deps, body, onSkipped),
   }
 }

@@ -47,12 +47,12 @@ describe('callbacks', () => {
     },
   )
 
-  it('of another key than ours are passed over, and reported', () => {
-    const passed: string[] = []
+  it('of another key than ours are skipped, and reported', () => {
+    const skipped: string[] = []
     const entries = ['+5511999999999', 'other@psp.example', undefined].map((chave) => ({ endToEndId, chave }))
-    const notices = acquirer.readCallback({ pix: [...entries, null] }, (reason) => passed.push(reason))
+    const notices = acquirer.readCallback({ pix: [...entries, null] }, (reason) => skipped.push(reason))
     expect(notices).toHaveLength(2)
-    expect(passed).toEqual(['other_key', 'unreadable_entry'])
+    expect(skipped).toEqual(['other_key', 'unreadable_entry'])
     expect(acquirer.readCallback({ pix: [entries[1]] })).toEqual([])
     // No PSP documents which key a payout's `chave` is.
     const payout = { endToEndId, chave: 'other@psp.example', gnExtras: { idEnvio: 'A1' } }

@@ -1,6 +1,6 @@
-import { type CallbackNotice, type PassedOver, UnreadableCallback } from '../acquirer.ts'
+import { type CallbackNotice, type SkipReason, UnreadableCallback } from '../acquirer.ts'
 import type { Client } from './client.ts'
-import { isForeign } from './payments.ts'
+import { isForOtherKey } from './payments.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { isRecord, type Json, list, record, text } from './read.ts'
 
@@ -11,7 +11,7 @@ const ownIdShape = /^[A-Za-z0-9]{1,35}$/
 
 /**
  * Reads `{ "pix": [ … ] }`, several payments in one call. An entry without a payment's id, or with another key than
- * ours, is passed over, so that the valid ones still count; a call without a single readable entry is unreadable. A
+ * ours, is skipped, so that the valid ones still count; a call without a single readable entry is unreadable. A
  * call without `pix` is about no payment: Efí's test at the registration (`{ "evento": "teste_webhook" }`), other PSPs'
  * empty calls, notices of functions that we do not use. Inter's documentation shows the list itself as the body. Sicoob
  * sends one payout as the body, and Inter a list of payouts in a form of its own.
@@ -19,7 +19,7 @@ const ownIdShape = /^[A-Za-z0-9]{1,35}$/
 export function readCallback(
   { chave }: { chave: string },
   body: unknown,
-  passOver: (reason: PassedOver) => void = () => {},
+  onSkipped: (reason: SkipReason) => void = () => {},
 ): CallbackNotice[] {
   const sent = isRecord(body) ? readSicoobPayout(body) : null
   if (sent) return [sent]
@@ -31,7 +31,7 @@ export function readCallback(
   for (const entry of entries) {
     const read = readNotice(entry, chave)
     if (typeof read !== 'string') notices.push(...read)
-    else passOver(read)
+    else onSkipped(read)
     if (read === 'unreadable_entry') unreadable += 1
   }
   if (unreadable > 0 && unreadable === entries.length)
@@ -39,18 +39,18 @@ export function readCallback(
   return notices
 }
 
-function readNotice(entry: unknown, chave: string): CallbackNotice[] | PassedOver {
+function readNotice(entry: unknown, chave: string): CallbackNotice[] | SkipReason {
   if (!isRecord(entry)) return 'unreadable_entry'
   const sent = readInterPayout(entry)
   if (sent) return [sent]
   const endToEndId = text(entry, 'endToEndId')
-  const txid = shaped(text(entry, 'txid'))
-  const payoutId = shaped(text(record(entry, 'gnExtras'), 'idEnvio'))
+  const txid = ownIdOrNull(text(entry, 'txid'))
+  const payoutId = ownIdOrNull(text(record(entry, 'gnExtras'), 'idEnvio'))
   // A payout is identified by our own id; a PSP's sandbox may give it an end-to-end id of another length.
   const shape = payoutId === null ? endToEndIdShape : ownIdShape
   if (!endToEndId || !shape.test(endToEndId)) return 'unreadable_entry'
   // For a payout it is not documented which key `chave` is.
-  if (payoutId === null && isForeign(entry, chave)) return 'other_key'
+  if (payoutId === null && isForOtherKey(entry, chave)) return 'other_key'
   return readEvents(entry, payoutId).map((event) => ({
     eventKey: [endToEndId, ...event].join(':'),
     endToEndId,
@@ -67,8 +67,8 @@ const stateShape = /^[\p{Lu}_]{1,40}$/u
 function readInterPayout(entry: Json): CallbackNotice | null {
   const code = text(entry, 'codigoSolicitacao')
   if (!code || !codeShape.test(code)) return null
-  const endToEndId = shaped(text(entry, 'endToEnd')) ?? code
-  const payoutId = shaped(text(entry, 'descricaoPagamento'))
+  const endToEndId = ownIdOrNull(text(entry, 'endToEnd')) ?? code
+  const payoutId = ownIdOrNull(text(entry, 'descricaoPagamento'))
   return { eventKey: `${code}:${stateOf(entry)}`, endToEndId, txid: null, payoutId, payoutReference: code }
 }
 
@@ -99,7 +99,7 @@ function readEvents(entry: Json, payoutId: string | null): string[][] {
 }
 
 function readReturnEvent(entry: Json): string[] {
-  const id = shaped(text(entry, 'id') ?? text(entry, 'rtrId')) ?? 'return'
+  const id = ownIdOrNull(text(entry, 'id') ?? text(entry, 'rtrId')) ?? 'return'
   return [id, statusOf(entry)]
 }
 
@@ -111,7 +111,7 @@ function statusOf(entry: Json): string {
 
 const statuses = new Set(['EM_PROCESSAMENTO', 'REALIZADO', 'DEVOLVIDO', 'NAO_REALIZADO'])
 
-function shaped(id: string | null): string | null {
+function ownIdOrNull(id: string | null): string | null {
   return id !== null && ownIdShape.test(id) ? id : null
 }
 

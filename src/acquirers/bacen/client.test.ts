@@ -272,7 +272,7 @@ describe('payments', () => {
     expect(await list(Array(9).fill(bare(0, 250)))).toHaveLength(250)
   })
 
-  it('that cannot be read are not passed over', async () => {
+  it('that cannot be read are not skipped', async () => {
     const seen: string[] = []
     await expect(list([{ pix: [{ ...pix, valor: '1,00' }, pix] }], [], seen)).rejects.toBeInstanceOf(UnreadableAnswer)
     // The others are yielded all the same.

@@ -262,7 +262,7 @@ describe('disputes', () => {
     ])
   })
 
-  it('that cannot be read are not passed over', async () => {
+  it('that cannot be read are not skipped', async () => {
     const dateless = { dadosAnalise: {}, criadoEm: 'today', atualizadoEm: null }
     for (const other of [{ idInfracao: null, protocolo: null }, { valor: '100,00' }, { endToEndId: '' }, dateless]) {
       await expect(list({ ...documented, ...other })).rejects.toBeInstanceOf(AcquirerUnavailable)
@@ -305,7 +305,7 @@ describe('returns of a payment', () => {
     for (const none of [null, undefined, []]) expect(await find(none)).toMatchObject({ returns: [] })
   })
 
-  it('that cannot be read are not passed over', async () => {
+  it('that cannot be read are not skipped', async () => {
     for (const broken of ['x', ['x'], [{ ...med, valor: 'x' }], [{ ...med, id: '', rtrId: '' }]]) {
       await expect(find(broken)).rejects.toBeInstanceOf(AcquirerUnavailable)
     }

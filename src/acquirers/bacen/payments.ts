@@ -16,7 +16,7 @@ export async function findPayment({ client, paths, chave }: Deps, endToEndId: st
   if (!body) return null
   // An endToEndId is case-sensitive: another case is another payment.
   if (text(body, 'endToEndId') !== endToEndId) throw unreadable()
-  if (isForeign(body, chave)) return null
+  if (isForOtherKey(body, chave)) return null
   const payment = readPayment(body)
   if (!payment) throw unreadable()
   return payment
@@ -33,7 +33,7 @@ export async function* listPayments(
     range,
     ...(withReturns && { query: { devolucaoPresente: 'true' } }),
     read: readPayment,
-    isSkipped: (entry) => isForeign(entry, deps.chave),
+    isSkipped: (entry) => isForOtherKey(entry, deps.chave),
     timeOf: ({ paidAt }) => paidAt,
     ...(onUnreadable && { onUnreadable }),
   })
@@ -43,7 +43,7 @@ export async function* listPayments(
  * The account may have other keys, and payments to them are not ours. A payment that names one of our codes is ours
  * nevertheless: its key may have been ours when the code was made.
  */
-export function isForeign(entry: unknown, chave: string): boolean {
+export function isForOtherKey(entry: unknown, chave: string): boolean {
   if (!isRecord(entry)) return false
   const key = text(entry, 'chave')
   return key !== null && !isSameKey(key, chave) && !isOwnTxid(text(entry, 'txid') ?? '')

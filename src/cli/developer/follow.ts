@@ -47,7 +47,7 @@ export async function runListen({
     const answer = await forward(event, { url: forwardTo, secret })
     if (json) write(`${JSON.stringify({ ...event, answer })}\n`)
     else write(`${describeEvent(event)}  ${describe(answer)}\n`)
-    // With a filter, others were passed over: a later run without it sends them.
+    // With a filter, others were skipped: a later run without it sends them.
     if (!isFiltered) await memory.save({ secret, position: event.position })
   }
   try {
