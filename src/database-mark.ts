@@ -5,8 +5,8 @@ import { Counter, type Registry } from 'prom-client'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { byService } from './audit/record.ts'
-import { type Db, isDatabaseAway, onNewConnection, type Tx } from './db/sql.ts'
-import { DatabaseAway } from './db/watched-pool.ts'
+import { type Db, isDatabaseUnavailable, onNewConnection, type Tx } from './db/sql.ts'
+import { DatabaseUnavailable } from './db/watched-pool.ts'
 import {
   advanceMark,
   claimLoss,
@@ -132,7 +132,7 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
     if (!hasTimelines) return null
     const timeline = await findTimeline(on)
     // It may become the primary while the connection is open, and would then be used unchecked.
-    if (timeline === null) throw new DatabaseAway('the database is a read-only standby')
+    if (timeline === null) throw new DatabaseUnavailable('the database is a read-only standby')
     if (timeline.timeline !== lastTimeline?.timeline) await insertTimeline(on, timeline)
     return timeline
   }
@@ -158,7 +158,7 @@ async function canFindTimeline(db: Db, log: Logger): Promise<boolean> {
     await findTimeline(db)
     return true
   } catch (error) {
-    if (isDatabaseAway(error)) throw error
+    if (isDatabaseUnavailable(error)) throw error
     log.info(
       { err: error },
       'this PostgreSQL does not report its timeline: a loss of less than a second may go unnoticed',

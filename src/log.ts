@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { type Logger, type LoggerOptions, pino } from 'pino'
 import type { prettyFactory } from 'pino-pretty'
 import type { Config } from './config.ts'
-import { isDatabaseAway } from './db/sql.ts'
+import { isDatabaseUnavailable } from './db/sql.ts'
 import { createCountedLine } from './lib/counted-line.ts'
 
 /**
@@ -86,5 +86,5 @@ const databaseOutage = 'work failed and will be repeated: the database is not av
 
 /** A statement that takes too long, or waits too long for a lock, concerns one item. */
 function isOutage(error: unknown): error is Error {
-  return isDatabaseAway(error) && !['57014', '55P03'].includes((error as NodeJS.ErrnoException).code ?? '')
+  return isDatabaseUnavailable(error) && !['57014', '55P03'].includes((error as NodeJS.ErrnoException).code ?? '')
 }

@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Config } from './config.ts'
-import { connect, type Db, isDatabaseAway, onConnection, onNewConnection, type Reads } from './db/sql.ts'
+import { connect, type Db, isDatabaseUnavailable, onConnection, onNewConnection, type Reads } from './db/sql.ts'
 import { findPosition, findSystem, type Position } from './ledger/mark-store.ts'
 import { createBatcher } from './lib/batch.ts'
 import { createCountedLine } from './lib/counted-line.ts'
@@ -220,7 +220,7 @@ async function checkServer(on: Db, primary: Db): Promise<void> {
  */
 function whyFailed(error: unknown): Reason | null {
   if (error instanceof NotItsStandby) return 'away'
-  if (!(error instanceof pg.DatabaseError)) return isDatabaseAway(error) ? 'away' : null
+  if (!(error instanceof pg.DatabaseError)) return isDatabaseUnavailable(error) ? 'away' : null
   if (/^(22...|25006|57014)$/.test(error.code ?? '')) return null
   return error.code?.startsWith('40') ? 'conflict' : 'away'
 }

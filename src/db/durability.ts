@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import { type Db, isDatabaseAway, sql } from './sql.ts'
+import { type Db, isDatabaseUnavailable, sql } from './sql.ts'
 
 type Settings = { fsync: string; full_page_writes: string; synchronous_commit: string; version: number }
 
@@ -56,7 +56,7 @@ export async function checkPooler({ pool }: Db): Promise<void> {
       if ((await findBackend(other)) === own || (await findBackend(first)) !== own) throw new Error(transactionMode)
     }
   } catch (error) {
-    if (clients.length < 2 || !isDatabaseAway(error)) throw error
+    if (clients.length < 2 || !isDatabaseUnavailable(error)) throw error
     throw new Error(
       `DATABASE_URL leads to a pooler that gives this process fewer than ${pool.options.max} connections to PostgreSQL (DATABASE_CONNECTIONS_MAX). In PgBouncer, set default_pool_size to at least one more than that for each process.`,
       { cause: error },

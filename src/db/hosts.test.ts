@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/support/database.ts'
 import { openDatabaseLine } from '../../test/support/database-line.ts'
 import { findFreePort } from '../../test/support/process.ts'
 import { parseServers } from '../lib/database-url.ts'
-import { connect, isDatabaseAway, sql } from './sql.ts'
+import { connect, isDatabaseUnavailable, sql } from './sql.ts'
 
 describe('the address of a database', () => {
   it.each([
@@ -56,7 +56,7 @@ describe('several servers', () => {
     expect(await db.query(sql`select 1 as one`)).toEqual([{ one: 1 }])
     await expect.poll(portsUsed).toEqual([1, 0])
     lines[0]?.setDown(true)
-    await expect.poll(async () => await db.query(sql`select 1`).catch(isDatabaseAway)).toHaveLength(1)
+    await expect.poll(async () => await db.query(sql`select 1`).catch(isDatabaseUnavailable)).toHaveLength(1)
     await expect.poll(portsUsed).toEqual([0, 1])
     lines[1]?.setDown(true)
     await expect

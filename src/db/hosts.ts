@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { callbackify } from 'node:util'
 import pg from 'pg'
 import type { Servers, Target } from '../lib/database-url.ts'
-import { DatabaseAway } from './watched-pool.ts'
+import { DatabaseUnavailable } from './watched-pool.ts'
 
 /** A server that does not answer within this time is skipped. */
 const answerMaxMs = 1_000
@@ -58,7 +58,7 @@ async function findServer(
     if (reason === null) return { host, port }
     reasons.push(`${host}:${port}: ${reason}`)
   }
-  throw new DatabaseAway(`no server of ${setting} fits target_session_attrs=${target} (${reasons.join('; ')})`)
+  throw new DatabaseUnavailable(`no server of ${setting} fits target_session_attrs=${target} (${reasons.join('; ')})`)
 }
 
 async function whyNot(client: pg.Client, target: Target): Promise<string | null> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { openDatabaseLine } from '../../test/support/database-line.ts'
-import { checkWritable, connect, type Db, isDatabaseAway, sql } from './sql.ts'
+import { checkWritable, connect, type Db, isDatabaseUnavailable, sql } from './sql.ts'
 
 let database: TestDatabase
 
@@ -30,7 +30,7 @@ describe('a statement without an answer', () => {
     line.loseConnections()
     const failure = await db.query(sql`select 1`).catch((error: unknown) => error)
     expect(failure).toMatchObject({ message: 'the connection to the database was lost' })
-    expect(isDatabaseAway(failure)).toBe(true)
+    expect(isDatabaseUnavailable(failure)).toBe(true)
     expect(await db.query(sql`select 1 as one`)).toEqual([{ one: 1 }])
   })
 })
@@ -45,7 +45,7 @@ describe('a database that takes no writes', () => {
     await expect(checkWritable(db)).rejects.toThrow('the database takes no writes')
     const before = await db.query(sql`select pg_backend_pid() as pid`)
     const write = db.transaction(async (tx) => await tx.query(sql`delete from settings`))
-    expect(isDatabaseAway(await write.catch((error: unknown) => error))).toBe(true)
+    expect(isDatabaseUnavailable(await write.catch((error: unknown) => error))).toBe(true)
     expect(await db.query(sql`select pg_backend_pid() as pid`)).not.toEqual(before)
     await expect(checkWritable(database.db)).resolves.toBeUndefined()
   })

@@ -8,7 +8,7 @@ import { pipelined } from '../lib/concurrent.ts'
 import { parseServers } from '../lib/database-url.ts'
 import { databaseSpan, inSpan } from '../lib/spans.ts'
 import { clientFor, type ServerState, serverState } from './hosts.ts'
-import { DatabaseAway, WatchedPool } from './watched-pool.ts'
+import { DatabaseUnavailable, WatchedPool } from './watched-pool.ts'
 
 // For measurements: the driver is part of the bundle, where nobody else can import it.
 channel('guiche:driver').publish(pg)
@@ -200,7 +200,7 @@ export function toDb(pool: pg.Pool): Db {
         broken = cause
       })
       // Such as a server that became a read-only standby: the next connection may find the primary.
-      if (isDatabaseAway(error)) broken ??= error
+      if (isDatabaseUnavailable(error)) broken ??= error
       throw error
     } finally {
       client.release(broken)
@@ -229,7 +229,7 @@ export async function onConnection<Result>(
   try {
     return await work({ query: toQuery(client) })
   } catch (error) {
-    if (isDatabaseAway(error)) broken = error
+    if (isDatabaseUnavailable(error)) broken = error
     throw error
   } finally {
     client.release(broken)
@@ -329,7 +329,7 @@ export function mayBeOneRowsFault(error: unknown): boolean {
  * read-only standby (25006), ended a statement or a wait for a lock at its limit (57014, 55P03), or failed the
  * connection (08).
  */
-const awayStates = /^(57P0.|53...|25006|57014|55P03|08...)$/
+const unavailableStates = /^(57P0.|53...|25006|57014|55P03|08...)$/
 /** System errors of the connection. A missing file has one of these codes as well, but another system call. */
 const awayCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
@@ -346,18 +346,18 @@ const awayCodes: ReadonlySet<string> = new Set([
 ])
 const awayCalls: ReadonlySet<string> = new Set(['connect', 'read', 'write', 'getaddrinfo'])
 /** The driver's own errors have no code. */
-const awayMessages =
+const unavailableMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|Client was closed)/
 
 /**
  * True if the database did not answer, or could not do its work for a reason that passes. A commit may or may not have
  * happened: nothing may be repeated for this reason alone.
  */
-export function isDatabaseAway(error: unknown): error is Error {
+export function isDatabaseUnavailable(error: unknown): error is Error {
   if (!(error instanceof Error)) return false
-  if (error instanceof DatabaseAway) return true
-  if (error instanceof pg.DatabaseError) return awayStates.test(error.code ?? '')
-  if (awayMessages.test(error.message)) return true
+  if (error instanceof DatabaseUnavailable) return true
+  if (error instanceof pg.DatabaseError) return unavailableStates.test(error.code ?? '')
+  if (unavailableMessages.test(error.message)) return true
   const { code, syscall } = error as NodeJS.ErrnoException
   return code !== undefined && awayCodes.has(code) && syscall !== undefined && awayCalls.has(syscall)
 }

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
 /** The server does not answer. What it was asked to do may or may not have happened. */
-export class DatabaseAway extends Error {}
+export class DatabaseUnavailable extends Error {}
 
 /** A statement that gets no answer for this long makes the pool ask the server on another connection. */
-const quietMaxMs = 1_000
+const unansweredMaxMs = 1_000
 /**
  * How long that connection may take, as a part of the time that a statement waits for one. By default a request fails
  * after four seconds in all.
@@ -36,7 +36,7 @@ export class WatchedPool extends pg.Pool {
   /** Runs on each new connection before it is used. */
   check: (client: pg.ClientBase) => Promise<void> = async () => {}
   readonly #inUse = new Map<pg.PoolClient, Seen>()
-  #isAway = false
+  #isUnavailable = false
   #isProbing = false
 
   /** `setUp`: a statement that each new connection begins with. */
@@ -57,8 +57,10 @@ export class WatchedPool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>
   override connect(callback: ConnectCallback): void
   override connect(callback?: ConnectCallback): unknown {
-    if (!this.#isAway) return callback ? super.connect(callback) : super.connect()
-    const error = new DatabaseAway('the database does not answer, or no synchronous standby confirms its commits')
+    if (!this.#isUnavailable) return callback ? super.connect(callback) : super.connect()
+    const error = new DatabaseUnavailable(
+      'the database does not answer, or no synchronous standby confirms its commits',
+    )
     if (!callback) return Promise.reject(error)
     process.nextTick(() => callback(error, undefined, () => {}))
   }
@@ -77,31 +79,31 @@ export class WatchedPool extends pg.Pool {
   /** Finds statements that get no answer. */
   #checkStatements(): void {
     const now = performance.now()
-    const quiet: Client[] = []
+    const unanswered: Client[] = []
     for (const [one, seen] of this.#inUse) {
       const client = one as Client
       const { bytesRead } = client.connection.stream
       if (client.readyForQuery || bytesRead !== seen.bytesRead)
         this.#inUse.set(client, { bytesRead, since: now, isSuspected: false })
-      else if (now - seen.since >= quietMaxMs) quiet.push(client)
+      else if (now - seen.since >= unansweredMaxMs) unanswered.push(client)
     }
-    if (this.#isProbing || (quiet.length === 0 && !this.#isAway)) return
+    if (this.#isProbing || (unanswered.length === 0 && !this.#isUnavailable)) return
     this.#isProbing = true
-    void this.#probeServer(quiet).finally(() => {
+    void this.#probeServer(unanswered).finally(() => {
       this.#isProbing = false
     })
   }
 
-  async #probeServer(quiet: Client[]): Promise<void> {
-    const observed = quiet.map((client) => ({ client, bytesRead: client.connection.stream.bytesRead }))
+  async #probeServer(unanswered: Client[]): Promise<void> {
+    const observed = unanswered.map((client) => ({ client, bytesRead: client.connection.stream.bytesRead }))
     const answer = await probe(this.options)
-    const isQuiet = ({ client, bytesRead }: (typeof observed)[number]) =>
+    const isUnanswered = ({ client, bytesRead }: (typeof observed)[number]) =>
       this.#inUse.has(client) && !client.readyForQuery && client.connection.stream.bytesRead === bytesRead
-    this.#isAway = answer === 'away' || (answer !== 'alive' && answer.unconfirmed.size > 0)
+    this.#isUnavailable = answer === 'unavailable' || (answer !== 'alive' && answer.unconfirmed.size > 0)
     if (answer === 'alive') return
-    for (const { client } of observed.filter(isQuiet)) {
+    for (const { client } of observed.filter(isUnanswered)) {
       const seen = this.#inUse.get(client)
-      if (answer === 'away') fail(client, 'the database does not answer')
+      if (answer === 'unavailable') fail(client, 'the database does not answer')
       else if (answer.unconfirmed.has(client.processID)) fail(client, 'no synchronous standby confirms the commit')
       else if (answer.busy.has(client.processID) || !seen) continue
       // Only the second time: its answer may have been on the way.
@@ -118,7 +120,7 @@ type ConnectCallback = (
 ) => void
 
 function fail(client: Client, reason: string): void {
-  client.connection.stream.destroy(new DatabaseAway(reason))
+  client.connection.stream.destroy(new DatabaseUnavailable(reason))
 }
 
 /**
@@ -131,7 +133,7 @@ type Working = { busy: ReadonlySet<number>; unconfirmed: ReadonlySet<number> }
  * Asks the server on a new connection which of its processes work on a statement. `alive`: it answers, but not that,
  * because it has no free connection or a pooler hides its processes.
  */
-async function probe(config: pg.PoolConfig): Promise<'away' | 'alive' | Working> {
+async function probe(config: pg.PoolConfig): Promise<'unavailable' | 'alive' | Working> {
   const { Client = pg.Client } = config as { Client?: typeof pg.Client }
   const client = new Client({ ...config, pipeline: false } as pg.ClientConfig)
   client.on('error', () => {})
@@ -145,11 +147,11 @@ async function probe(config: pg.PoolConfig): Promise<'away' | 'alive' | Working>
         ref: false,
       }).then(async () => {
         await new Promise((resolve) => setImmediate(resolve))
-        return 'away' as const
+        return 'unavailable' as const
       }),
     ])
   } catch (error) {
-    return error instanceof pg.DatabaseError ? 'alive' : 'away'
+    return error instanceof pg.DatabaseError ? 'alive' : 'unavailable'
   } finally {
     timeout.abort()
     client.end().catch(() => {})

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { isDatabaseAway } from '../db/sql.ts'
+import { isDatabaseUnavailable } from '../db/sql.ts'
 import { AppError, type ErrorCode, errors } from '../lib/errors.ts'
 
 /** Fastify's own errors, by code. Any other error that is not an AppError is a bug in Guichê: `internal_error`. */
@@ -30,7 +30,7 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const known = fastifyErrors[(error as FastifyError)?.code]
   if (known) return new AppError(known.code, { detail: known.detail, cause: error })
-  if (isDatabaseAway(error))
+  if (isDatabaseUnavailable(error))
     return new AppError('database_unavailable', {
       detail:
         'The database did not answer. Repeat the request in a few seconds, with the same idempotency key if it has one: nothing is done twice.',
