@@ -89,7 +89,7 @@ export const ListSummaryView = Type.Object({
   settled: OrNull(Cents),
 })
 
-export const SavedViewView = Type.Object({ id: Text, name: Text, query: Text })
+export const SavedViewSchema = Type.Object({ id: Text, name: Text, query: Text })
 
 export type ListedTransaction = Static<typeof TransactionsView>['data'][number]
 export type ListedWithdrawal = Static<typeof WithdrawalsView>['data'][number]
@@ -99,4 +99,4 @@ export type DeliveryCounts = Static<typeof DeliveryCountsView>
 export type Disputes = Static<typeof DisputesView>
 export type ListedDispute = Disputes['data'][number]
 export type ListSummary = Static<typeof ListSummaryView>
-export type SavedView = Static<typeof SavedViewView>
+export type SavedView = Static<typeof SavedViewSchema>

@@ -7,7 +7,7 @@ import type { Server } from '../http/server.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, invalidField } from '../lib/errors.ts'
-import { SavedViewView } from './list-schema.ts'
+import { SavedViewSchema } from './list-schema.ts'
 import { countOtherViews, deleteSavedView, listSavedViews, saveView } from './saved-view-store.ts'
 import { DataOf } from './schema.ts'
 
@@ -27,7 +27,7 @@ export function registerSavedViewRoutes(app: Server, { db, clock }: { db: Db; cl
       schema: {
         hide: true,
         querystring: Type.Object({ screen: Screen }, { additionalProperties: false }),
-        response: { 200: DataOf(SavedViewView), ...problems(401, 403, 422) },
+        response: { 200: DataOf(SavedViewSchema), ...problems(401, 403, 422) },
       },
     },
     async (request) => ({ data: await listSavedViews(db, userOf(request).id, request.query.screen) }),
@@ -48,7 +48,7 @@ export function registerSavedViewRoutes(app: Server, { db, clock }: { db: Db; cl
           },
           { additionalProperties: false },
         ),
-        response: { 201: SavedViewView, ...problems(401, 403, 422) },
+        response: { 201: SavedViewSchema, ...problems(401, 403, 422) },
       },
     },
     async (request, reply) => {

@@ -59,9 +59,9 @@ export async function deleteSession(db: Db | Tx, tokenHash: Buffer): Promise<voi
 }
 
 /** Deletes all sessions of a user, except possibly one. Returns how many there were. */
-export async function deleteSessions(tx: Tx, userId: string, but: Buffer | null): Promise<number> {
+export async function deleteSessions(tx: Tx, userId: string, exceptTokenHash: Buffer | null): Promise<number> {
   const rows = await tx.query(
-    sql`delete from sessions where user_id = ${userId} ${but === null ? empty : sql`and token_hash <> ${but}`} returning id`,
+    sql`delete from sessions where user_id = ${userId} ${exceptTokenHash === null ? empty : sql`and token_hash <> ${exceptTokenHash}`} returning id`,
   )
   return rows.length
 }

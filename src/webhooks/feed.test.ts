@@ -6,7 +6,7 @@ import { sql, type Tx } from '../db/sql.ts'
 import { transactionStatuses } from '../transactions/status.ts'
 import { withdrawalStatuses } from '../withdrawals/status.ts'
 import { eventTypes } from './event-types.ts'
-import { numberNew } from './feed.ts'
+import { numberNewEvents } from './feed.ts'
 import { findFeeds } from './feed-store.ts'
 import { enqueueEvents } from './outbox.ts'
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 const event = (recordId: string = randomUUID(), sequence = 1) =>
   testEvent({ merchantId, occurredAt: now, recordId, sequence, status: 'PAID' })
-const number = async (limit?: number) => await numberNew(database.db, merchantId, Number.POSITIVE_INFINITY, limit)
+const number = async (limit?: number) => await numberNewEvents(database.db, merchantId, Number.POSITIVE_INFINITY, limit)
 
 /** The records of the feed's events with their sequences, in the order of their numbers, which have no gap. */
 async function read(): Promise<string[]> {

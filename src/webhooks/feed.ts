@@ -68,7 +68,7 @@ export async function readAfter(
 ): Promise<Omit<FeedPage, 'next'>> {
   const isFiltered = types !== undefined || recordId !== undefined || from !== undefined
   const span = isFiltered ? filteredAtOnce : limit
-  const { last, isComplete } = await numberNew(db, merchantId, afterNumber + span)
+  const { last, isComplete } = await numberNewEvents(db, merchantId, afterNumber + span)
   if (afterNumber > last) throw positionUnknown()
   // Few events belong to one record, and an index finds them.
   const until = recordId === undefined ? Math.min(afterNumber + span, last) : last
@@ -82,7 +82,7 @@ export async function readAfter(
 }
 
 async function findEnd({ db, reads }: Deps, merchantId: string): Promise<FeedPage> {
-  const { last, isComplete } = await numberNew(db, merchantId, Number.POSITIVE_INFINITY)
+  const { last, isComplete } = await numberNewEvents(db, merchantId, Number.POSITIVE_INFINITY)
   if (!isComplete) {
     throw new AppError('overloaded', {
       detail: 'This merchant has many events, and they are being numbered for the first time. Repeat the request.',
@@ -96,7 +96,7 @@ async function findEnd({ db, reads }: Deps, merchantId: string): Promise<FeedPag
  * Numbers new events until the feed reaches `until` or has them all. Requests take turns at the merchant's lock, and each
  * transaction under it numbers what became visible since the previous one.
  */
-export async function numberNew(
+export async function numberNewEvents(
   db: Db,
   merchantId: string,
   until: number,

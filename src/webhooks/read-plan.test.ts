@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addMerchants, createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { vacuum, withPlan } from '../../test/support/plans.ts'
 import { raw, sql } from '../db/sql.ts'
-import { numberNew } from './feed.ts'
+import { numberNewEvents } from './feed.ts'
 import { findEvent, findFeeds, listNumbered } from './feed-store.ts'
 import type { DeliveryFilters, DeliveryState } from './read-store.ts'
 import { listDeliveries, listEvents } from './read-store.ts'
@@ -132,7 +132,7 @@ it('the health of receivers reads the newest deliveries, each with its latest at
 it('a page of the feed reads its own rows, and new events are found without the others', async () => {
   const { db } = database
   await addMerchants(db, [merchant])
-  expect(await numberNew(db, merchant, Number.POSITIVE_INFINITY)).toEqual({ last: listed, isComplete: true })
+  expect(await numberNewEvents(db, merchant, Number.POSITIVE_INFINITY)).toEqual({ last: listed, isComplete: true })
   await db.query(raw('analyze event_numbers'))
   const page = { merchantId: merchant, after: 4_000, until: 4_100, limit: 100 }
   const found = await withPlan(db, async (one) => ({ events: await listNumbered(one, page) }))
