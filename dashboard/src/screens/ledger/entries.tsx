@@ -15,7 +15,7 @@ import { EntryForm, useEntries } from './entry-form.tsx'
 import { words as ledgerWords } from './text.ts'
 
 /** Opens the form for an entry, for users with the permission. The form asks for the merchant if none is chosen. */
-export function NewEntry({ client }: { client: string | null }) {
+export function NewEntry({ clientId }: { clientId: string | null }) {
   const t = useText(words)
   const may = useMay()
   const [isOpen, setOpen] = useState(false)
@@ -26,7 +26,7 @@ export function NewEntry({ client }: { client: string | null }) {
       <Button onClick={() => setOpen(true)}>{t.add}</Button>
       <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={t.add} closeOnClickOutside={false}>
         <EntryForm
-          client={client}
+          clientId={clientId}
           idempotencyKey={idempotencyKey}
           onPosted={() => {
             renewKey()
@@ -39,9 +39,9 @@ export function NewEntry({ client }: { client: string | null }) {
 }
 
 /** The entries that the operator has posted, newest first. */
-export function OperatorEntries({ client }: { client: string | null }) {
+export function OperatorEntries({ clientId }: { clientId: string | null }) {
   const t = useText(words)
-  const entries = useEntries(client)
+  const entries = useEntries(clientId)
   return (
     <Section title={t.title}>
       <Text size="sm" c="dimmed" mb="xs">

@@ -37,27 +37,27 @@ const fieldsOf: Record<WrittenType, { client: 'required' | 'optional' | 'none'; 
 const types = Object.keys(fieldsOf) as WrittenType[]
 
 /** The posted entries, and the PSP accounts that an entry can name. */
-export function useEntries(client: string | null) {
+export function useEntries(clientId: string | null) {
   return useQuery({
-    queryKey: ['entries', client],
-    queryFn: async () => await request<EntriesView>('GET', withQuery('/entry', { clientId: client })),
+    queryKey: ['entries', clientId],
+    queryFn: async () => await request<EntriesView>('GET', withQuery('/entry', { clientId })),
   })
 }
 
 /** Posts an entry in two steps: a form, then a preview of the transfers. */
 export function EntryForm({
-  client,
+  clientId: fixedClientId,
   idempotencyKey,
   onPosted,
 }: {
-  client: string | null
+  clientId: string | null
   idempotencyKey: string
   onPosted: () => void
 }) {
   const t = useText(words)
   const queries = useQueryClient()
   const clients = useMerchants()
-  const acquirers = useEntries(client).data?.acquirers ?? []
+  const acquirers = useEntries(fixedClientId).data?.acquirers ?? []
   // If there is only one PSP, it is chosen automatically.
   const onlyAcquirer = acquirers.length === 1 ? (acquirers[0] ?? null) : null
   const toBody = ({ type, clientId, acquirer, amount, debit, credit, reference, description }: Values) => ({
@@ -71,7 +71,7 @@ export function EntryForm({
     idempotencyKey,
   })
   const previewing = useMutationForm({
-    initialValues: { ...initialValues, clientId: client },
+    initialValues: { ...initialValues, clientId: fixedClientId },
     send: async (values) => await request<EntryPreview>('POST', '/entry/preview', toBody(values)),
   })
   const { type, clientId, amount, debit, credit } = previewing.values
@@ -123,7 +123,7 @@ export function EntryForm({
         description={t.types[type][1]}
         allowDeselect={false}
         data={types
-          .filter((one) => client === null || fieldsOf[one].client !== 'none')
+          .filter((one) => fixedClientId === null || fieldsOf[one].client !== 'none')
           .map((value) => ({ value, label: t.types[value][0] }))}
       />
       {fields.client !== 'none' && (
@@ -131,9 +131,9 @@ export function EntryForm({
           {...previewing.input('clientId')}
           label={t.client}
           required={fields.client === 'required'}
-          {...(fields.client === 'optional' && { placeholder: t.operators, clearable: client === null })}
+          {...(fields.client === 'optional' && { placeholder: t.operators, clearable: fixedClientId === null })}
           searchable
-          disabled={client !== null}
+          disabled={fixedClientId !== null}
           nothingFoundMessage={t.noClient}
           limit={50}
           data={(clients.data ?? []).map((one) => ({ value: one.clientId, label: one.name }))}
@@ -169,19 +169,20 @@ export function EntryForm({
 }
 
 /** How much can be drawn or written off. */
-function useHint(type: WrittenType, client: string | null): string | undefined {
+function useHint(type: WrittenType, clientId: string | null): string | undefined {
   const t = useText(words)
   const format = useFormat()
   const isOfFees = type === 'fee_draw' || type === 'psp_fee'
   const ledger = useQuery({
-    queryKey: ['ledger', isOfFees ? null : client],
-    queryFn: async () => await request<LedgerView>('GET', withQuery('/ledger', { clientId: isOfFees ? null : client })),
-    enabled: isOfFees || (type === 'write_off' && client !== null),
+    queryKey: ['ledger', isOfFees ? null : clientId],
+    queryFn: async () =>
+      await request<LedgerView>('GET', withQuery('/ledger', { clientId: isOfFees ? null : clientId })),
+    enabled: isOfFees || (type === 'write_off' && clientId !== null),
   })
   if (!ledger.data) return undefined
   const { fees, debt } = ledger.data.accounts
   if (isOfFees) return t.feesNow(format.money(fees))
-  return type === 'write_off' && client !== null ? t.owedNow(format.money(0 - debt)) : undefined
+  return type === 'write_off' && clientId !== null ? t.owedNow(format.money(0 - debt)) : undefined
 }
 
 function Review({

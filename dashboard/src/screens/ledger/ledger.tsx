@@ -43,7 +43,7 @@ function WholeLedger() {
   if (ledger.isError) return <ErrorNotice error={ledger.error} onRetry={() => void ledger.refetch()} />
   const { data } = ledger
   return (
-    <Page title={t.title} lead={t.lead} actions={<NewEntry client={null} />}>
+    <Page title={t.title} lead={t.lead} actions={<NewEntry clientId={null} />}>
       {data ? <Health ledger={data} /> : <Skeleton height={84} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <Section title={t.allMerchants}>
@@ -63,7 +63,7 @@ function WholeLedger() {
         {data ? <PspBalances of={data.acquirers} /> : <Skeleton height={120} />}
       </Section>
       <WaitingProposals kinds="entry." />
-      <OperatorEntries client={null} />
+      <OperatorEntries clientId={null} />
       <AllFeeRules />
     </Page>
   )
@@ -207,7 +207,7 @@ function MerchantLedger({ client }: { client: string }) {
             max={todayInBrasilia()}
             w={180}
           />
-          <NewEntry client={client} />
+          <NewEntry clientId={client} />
           {isOwn && may('withdrawal.write') && <RequestButton client={client} label={t.withdraw} />}
         </Group>
       }
@@ -219,7 +219,7 @@ function MerchantLedger({ client }: { client: string }) {
         <FeeRules client={client} />
         {may('ledger.read') && <MerchantAccounts client={client} at={at} />}
       </SimpleGrid>
-      {may('ledger.read') && <OperatorEntries client={client} />}
+      {may('ledger.read') && <OperatorEntries clientId={client} />}
     </Page>
   )
 }
