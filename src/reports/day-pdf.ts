@@ -1,10 +1,10 @@
 import type { Language } from '../lib/alert-settings.ts'
 import { makePdf, type PdfColumn } from '../lib/pdf.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
-import { classNames } from '../reconciliation/class-names.ts'
 import { readStatement } from '../reconciliation/close.ts'
 import type { StatementRow } from '../reconciliation/close-store.ts'
-import { dayNames } from '../reconciliation/day-names.ts'
+import { closedDayLabels } from '../reconciliation/closed-day-labels.ts'
+import { differenceClassLabels } from '../reconciliation/difference-class-labels.ts'
 import type { Amount, StatementDifference } from '../reconciliation/statement.ts'
 import { pdfFormats } from './fees-pdf.ts'
 
@@ -14,7 +14,7 @@ const qrSize = 110
 
 const words = {
   en: {
-    ...dayNames.en,
+    ...closedDayLabels.en,
     title: 'Closed day',
     account: 'Account at the PSP',
     day: 'Day (Brasília)',
@@ -34,7 +34,7 @@ const words = {
     compare: 'The SHA-256 of that file (sha256sum statement.jws) must be the one above.',
   },
   pt: {
-    ...dayNames.pt,
+    ...closedDayLabels.pt,
     title: 'Dia fechado',
     account: 'Conta no PSP',
     day: 'Dia (Brasília)',
@@ -142,6 +142,6 @@ function named(columns: Omit<PdfColumn, 'name'>[], names: string[]): PdfColumn[]
 }
 
 function toCells({ class: name, reference, state, decidedBy }: StatementDifference, language: Language): string[] {
-  const names: Record<string, [name: string, meaning: string]> = classNames[language]
+  const names: Record<string, [name: string, meaning: string]> = differenceClassLabels[language]
   return [names[name]?.[0] ?? name, reference, words[language].states[state] ?? state, decidedBy ?? '']
 }

@@ -1,9 +1,9 @@
 import { counted, texts } from '../../text.ts'
-import { dayNames } from '../../types.ts'
+import { closedDayLabels } from '../../types.ts'
 
 export const words = texts({
   en: {
-    ...dayNames.en,
+    ...closedDayLabels.en,
     day: 'Day',
     close: 'Close a day',
     closeAgain: 'Close again',
@@ -39,7 +39,7 @@ export const words = texts({
     sha256: 'SHA-256 of the file',
   },
   pt: {
-    ...dayNames.pt,
+    ...closedDayLabels.pt,
     day: 'Dia',
     close: 'Fechar um dia',
     closeAgain: 'Fechar de novo',

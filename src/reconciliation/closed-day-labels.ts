@@ -1,5 +1,5 @@
 /** The parts of a closed day as people read them. */
-export const dayNames = {
+export const closedDayLabels = {
   en: {
     totals: 'Totals',
     opening: 'Opening balance',
