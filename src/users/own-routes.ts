@@ -107,7 +107,7 @@ function registerOwnSessionRoutes(app: Server, deps: UserRoutesDeps): void {
     '/dashboard/api/own-session',
     { config: { access }, schema: { ...hidden, response: { 204: nothing, ...problems(401, 403) } } },
     async (request, reply) => {
-      await endSessions(deps, userOf(request), { but: sessionHashOf(request, deps.baseUrl) })
+      await endSessions(deps, userOf(request), { exceptTokenHash: sessionHashOf(request, deps.baseUrl) })
       return await reply.code(204).send()
     },
   )

@@ -123,14 +123,14 @@ export async function removeSecondFactor(
 export async function endSessions(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   user: SignedIn,
-  which: { id: string } | { but: Buffer | null },
+  which: { id: string } | { exceptTokenHash: Buffer | null },
 ): Promise<void> {
   const now = clock.now()
   await db.transaction(async (tx) => {
     const count =
       'id' in which
         ? Number(await deleteSessionById(tx, user.id, which.id))
-        : await deleteSessions(tx, user.id, which.but)
+        : await deleteSessions(tx, user.id, which.exceptTokenHash)
     if ('id' in which && count === 0) throw new AppError('not_found', { detail: 'This session has ended already.' })
     await recordAction(tx, { ...toAction(user), action: 'user.end_sessions', details: { count }, now })
   })
