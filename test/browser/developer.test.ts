@@ -13,7 +13,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
   let receiver: TestReceiver
   let status = 204
   /** A developer of the merchant, for all tests. */
-  let desk: Visit
+  let desktop: Visit
 
   beforeAll(async () => {
     service = await startTestService({
@@ -21,10 +21,10 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     })
     browser = await openChromium()
     receiver = await startTestReceiver((response) => response.writeHead(status).end())
-    desk = await visit(browser)
-    await desk.page.clock.install()
+    desktop = await visit(browser)
+    await desktop.page.clock.install()
     const developer = { role: 'developer', merchantId: await findSandboxMerchant(service) }
-    await signIn(desk.page, service, await inviteUser(service, developer))
+    await signIn(desktop.page, service, await inviteUser(service, developer))
   })
   afterAll(async () => {
     await browser.close()
@@ -32,7 +32,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await service.stop()
   })
 
-  reloadAfterFailure(() => [desk.page])
+  reloadAfterFailure(() => [desktop.page])
 
   async function payOne(): Promise<string> {
     const { id, uri } = await charge(service, { webhookUrl: receiver.url })
@@ -45,7 +45,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     status = 410
     const id = await payOne()
     for (let more = 0; more < 3; more += 1) await payOne()
-    const { page, go, checkScreen, checkScreenAtEachSize, complaints } = desk
+    const { page, go, checkScreen, checkScreenAtEachSize, pageErrors } = desktop
     await page.getByRole('link', { name: 'Webhooks' }).click()
     await page.getByText('8 no longer retried').waitFor()
     await page.getByText(/^8 deliveries · 0% successful · 95% of answers within \d+ m?s$/).waitFor()
@@ -126,36 +126,36 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByText('8 delivered').waitFor()
     await page.getByText(/^8 deliveries · 100% successful/).waitFor()
     expect(await page.getByText(/^Last error/).count()).toBe(0)
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('lists the events of withdrawals without a link to a record that the role may not see', async () => {
     await fund(service, 5_000)
     await untilWithdrawal(service, await withdraw(service, { amount: 1_000 }), 'PROCESSED')
     await charge(service)
-    const { page, go, complaints } = desk
+    const { page, go, pageErrors } = desktop
     await go('/webhooks?view=events')
     const rows = page.locator('tbody tr')
     const ofWithdrawals = rows.filter({ hasText: 'withdrawal.' })
     await ofWithdrawals.first().waitFor()
     expect(await ofWithdrawals.and(page.locator('.link')).count()).toBe(0)
     await rows.filter({ hasText: 'transaction.' }).and(page.locator('.link')).first().waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('finds the request that failed, and reads which field was wrong', async () => {
     await charge(service)
     await service.call('/transaction', { body: { amount: 2_590, customer: { name: 'Maria Segredo' } } })
     await service.call('/transaction/not-an-id')
-    const { page, go, checkScreenAtEachSize, readIn, complaints } = desk
+    const { page, go, checkScreenAtEachSize, chooseLanguage, pageErrors } = desktop
     await go('/api-requests')
     await page.getByRole('combobox', { name: 'Result' }).click()
     await page.getByRole('option', { name: 'Errors of the request (4xx)' }).click()
     await page.getByRole('button', { name: 'Details of POST /transaction' }).waitFor()
     expect(await page.getByText('201', { exact: true }).count()).toBe(0)
-    await readIn('Português')
+    await chooseLanguage('Português')
     await checkScreenAtEachSize('api-requests')
-    await readIn('English')
+    await chooseLanguage('English')
     await page.getByRole('button', { name: 'Details of POST /transaction' }).click()
     const drawer = page.getByRole('dialog')
     await drawer.getByText('pix: required').waitFor()
@@ -163,7 +163,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await drawer.getByText('"title": "The request is not valid"').waitFor()
     expect(await drawer.getByText('Maria').count()).toBe(0)
     await checkScreenAtEachSize('api-request')
-    await desk.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await desktop.context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await drawer.getByRole('button', { name: 'Copy as curl' }).click()
     await drawer.getByRole('button', { name: 'Copied', exact: true }).waitFor()
     const command = await page.evaluate(async () => await navigator.clipboard.readText())
@@ -179,20 +179,20 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
 }'`)
     await page.keyboard.press('Escape')
     await go('/api-requests')
-    await readIn('Português')
+    await chooseLanguage('Português')
     await page.getByRole('button', { name: 'Detalhes de POST /transaction' }).last().click()
     await drawer.getByText('"PIX_QRCODE_GENERATED"').waitFor()
     await checkScreenAtEachSize('api-request-created')
     await page.keyboard.press('Escape')
-    await readIn('English')
+    await chooseLanguage('English')
     await page.getByRole('table').getByRole('link', { name: 'Transaction', exact: true }).first().click()
     await page.getByRole('heading', { name: /^Transaction/ }).waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('adds a webhook endpoint, sees its secret once, tests it and disables it', async () => {
     status = 204
-    const { page, go, checkScreen, complaints } = desk
+    const { page, go, checkScreen, pageErrors } = desktop
     await go('/webhooks?view=endpoints')
     await page.getByText('No endpoints yet').waitFor()
     await page.getByRole('button', { name: 'Add an endpoint' }).click()
@@ -223,13 +223,13 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await dialog.getByRole('button', { name: 'Disable' }).click()
     await page.getByText(/^Disabled by the merchant/).waitFor()
     await checkScreen('endpoints')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('sends a test event to the URL of a record, and sees the answer', async () => {
     status = 204
     const id = await payOne()
-    const { page, go, checkScreenAtEachSize, complaints } = desk
+    const { page, go, checkScreenAtEachSize, pageErrors } = desktop
     await go(`/transactions/${id}`)
     status = 500
     await page.getByRole('button', { name: 'Send a test event' }).click()
@@ -239,11 +239,11 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     expect(receiver.received.at(-1)?.event).toMatchObject({ type: 'webhook.test', data: { recordId: id } })
     await checkScreenAtEachSize('record-webhook-test')
     await dialog.getByRole('button', { name: 'Cancel' }).click()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('rotates a secret while both are valid, and sees the new one once', async () => {
-    const { page, checkScreen, complaints, close } = await visit(browser)
+    const { page, checkScreen, pageErrors, close } = await visit(browser)
     // Whoever creates a secret can do everything that the client can, so only an owner may.
     await signIn(
       page,
@@ -264,7 +264,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     const { clientId } = service.sandbox
     expect(await fetchToken(service.baseUrl, { clientId, clientSecret })).toMatch(/^ey/)
     expect(await fetchToken(service.baseUrl, service.sandbox)).toMatch(/^ey/)
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
     // The answer is lost: the same request is sent again, also by a dialog that was opened again.
     const ids: unknown[] = []
     await page.route('**/client/*/secret', async (route) => {
@@ -284,9 +284,9 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
   })
 
   it('creates a charge in the sandbox, pays it and sees it paid', async () => {
-    const { page, readIn, checkScreen, checkScreenAtEachSize, complaints } = desk
+    const { page, chooseLanguage, checkScreen, checkScreenAtEachSize, pageErrors } = desktop
     await page.getByRole('link', { name: 'Sandbox' }).click()
-    await readIn('Português')
+    await chooseLanguage('Português')
     await page.getByText('Nenhum dinheiro de verdade é movimentado aqui.').waitFor()
     await page.getByRole('button', { name: 'Criar', exact: true }).click()
     await page.getByText(/Uma cobrança de R\$\s25,90 está pronta/).waitFor()
@@ -298,12 +298,12 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await checkScreen('sandbox-paid')
     await page.getByRole('link', { name: 'Ver o registro' }).click()
     await page.getByRole('heading', { name: /Transação · R\$\s25,90/ }).waitFor()
-    await readIn('English')
-    expect(complaints).toEqual([])
+    await chooseLanguage('English')
+    expect(pageErrors).toEqual([])
   })
 
   it('plays a situation with one button, and opens its record', async () => {
-    const { page, go, checkScreenAtEachSize, complaints } = desk
+    const { page, go, checkScreenAtEachSize, pageErrors } = desktop
     await go('/sandbox')
     const situations = page.getByRole('region', { name: 'Try a situation' })
     for (const [name, status] of [
@@ -317,12 +317,12 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await checkScreenAtEachSize('sandbox-played')
     await situations.getByRole('link', { name: 'View the record' }).click()
     await page.getByRole('heading', { name: 'Transaction · R$25.90' }).waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('makes the bank behave badly, disputes a payment and decides the dispute', async () => {
     const id = await payOne()
-    const { page, go, complaints } = desk
+    const { page, go, pageErrors } = desktop
     await go('/sandbox')
     await page.getByRole('radio', { name: 'Late' }).check()
     await page.getByRole('button', { name: 'Apply' }).click()
@@ -340,11 +340,11 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByRole('button', { name: 'Reject: keep the money' }).click()
     await page.getByText('Dispute decided.').waitFor()
     expect(id).toBeTruthy()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('gets an API client from the operator, who chooses its scopes', async () => {
-    const { page, go, checkScreen, checkScreenAtEachSize, complaints, close } = await visit(browser, {
+    const { page, go, checkScreen, checkScreenAtEachSize, pageErrors, close } = await visit(browser, {
       width: 390,
       theme: 'dark',
     })
@@ -382,17 +382,17 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
       .first()
       .click()
     await page.getByRole('dialog').getByText('Attempt 1').waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
     await close()
   })
 
   it('sees screens without errors at both widths, in both themes', async () => {
-    const { page, go, checkScreenAtEachSize, complaints } = desk
+    const { page, go, checkScreenAtEachSize, pageErrors } = desktop
     for (const path of ['webhooks', 'credentials', 'sandbox']) {
       await go(`/${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await checkScreenAtEachSize(path)
     }
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 })

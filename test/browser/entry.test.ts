@@ -16,7 +16,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
   let browser: Browser
   let provider: SignInProvider
   /** Of different people, one after another. */
-  let desk: Visit
+  let desktop: Visit
   let phone: Visit
   beforeAll(async () => {
     provider = await startSignInProvider()
@@ -31,11 +31,11 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     service = await startTestService({ environment })
     provider.open(service.baseUrl)
     browser = await openChromium()
-    desk = await visit(browser)
+    desktop = await visit(browser)
     phone = await visit(browser, { width: 390, locale: 'pt-BR' })
   })
   beforeEach(async () => {
-    for (const one of [desk, phone]) await one.forget()
+    for (const one of [desktop, phone]) await one.reset()
   })
   afterAll(async () => {
     await browser.close()
@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
   })
 
   it('lets the first admin in through the link of the first start, and with a password after that', async () => {
-    const { page, context, forget, turn, checkScreen, complaints } = desk
+    const { page, context, reset, setAppearance, checkScreen, pageErrors } = desktop
     await page.goto(service.firstAdminUrl ?? '')
     await page.getByLabel('E-mail').fill('maria@example.com')
     await checkScreen('welcome')
@@ -55,10 +55,10 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByRole('textbox', { name: 'Password' }).fill(password)
     await page.getByRole('button', { name: 'Create my account' }).click()
     await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
 
-    await forget()
-    await turn({ theme: 'dark' })
+    await reset()
+    await setAppearance({ theme: 'dark' })
     await signInOnPage(page, service, 'maria@example.com')
     await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     // One cookie for the session, one that marks this browser as known to the user.
@@ -69,12 +69,12 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByRole('button', { name: /Your account/ }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('reports a failed sign-in in both languages', async () => {
-    const { page, turn, checkScreen } = desk
-    await turn({ width: 390 })
+    const { page, setAppearance, checkScreen } = desktop
+    await setAppearance({ width: 390 })
     await page.goto(`${service.baseUrl}/dashboard`)
     await page.getByLabel('E-mail').fill(await inviteUser(service, { role: 'support' }))
     await page.getByRole('textbox', { name: 'Password' }).fill('a wrong password')
@@ -100,7 +100,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
   it('signs a person in at the identity provider by one button, and says in words why not', async () => {
     const person = { sub: 'ana', email: 'ana@acme.example', email_verified: true, name: 'Ana Souza' }
     provider.person = { ...person, groups: [] }
-    const { page, complaints, checkScreen, readIn } = phone
+    const { page, pageErrors, checkScreen, chooseLanguage } = phone
     await page.goto(`${service.baseUrl}/dashboard/transactions`)
     await page.getByRole('link', { name: 'Continuar com Acme' }).click()
     await page.getByRole('alert').getByText('não tem um perfil aqui').waitFor()
@@ -109,7 +109,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByRole('link', { name: 'Continuar com Acme' }).click()
     await page.getByRole('heading', { name: 'Transações' }).waitFor()
     expect(new URL(page.url()).searchParams.get('signIn')).toBeNull()
-    await readIn('English')
+    await chooseLanguage('English')
     await page.getByRole('button', { name: /Your account/ }).click()
     await page.getByRole('menuitem', { name: 'Your account' }).click()
     await page.getByText('You sign in at your identity provider.').waitFor()
@@ -120,12 +120,12 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.goto(`${service.baseUrl}/dashboard?signIn=cancelled`)
     await page.getByRole('alert').getByText('The sign-in was cancelled.').waitFor()
     await checkScreen('sign-in-cancelled')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('shows nothing of the previous session after it has ended', async () => {
     const email = await inviteUser(service, { role: 'finance', merchantId: await findSandboxMerchant(service) })
-    const { page, checkScreen } = desk
+    const { page, checkScreen } = desktop
     await signIn(page, service, email)
     await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     await service.db.pool.query('delete from sessions')
@@ -174,7 +174,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
       customer: { name: 'Maria da Silva', document: '529.982.247-25', email: 'maria@example.com' },
     })
     const email = await inviteUser(service, { role: 'admin' })
-    const { page, go, checkScreen, complaints } = phone
+    const { page, go, checkScreen, pageErrors } = phone
     await signIn(page, service, email)
     await page.getByText('Simulado: sem dinheiro de verdade').last().waitFor()
     await go('/transactions')
@@ -197,12 +197,12 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await go('/welcome/nobody')
     await page.getByRole('alert').waitFor()
     await checkScreen('newcomer-bad-link')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('is linked from the front page, at both widths and in both themes', async () => {
-    const { page, turn, checkScreenAtEachSize, complaints } = phone
-    await turn({ width: 1440 })
+    const { page, setAppearance, checkScreenAtEachSize, pageErrors } = phone
+    await setAppearance({ width: 1440 })
     await page.goto(service.baseUrl)
     await page.getByText('nenhum dinheiro de verdade é movimentado').waitFor()
     expect(await page.getByRole('link').count()).toBe(3)
@@ -221,7 +221,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await checkScreenAtEachSize('sample-charge')
     await page.getByRole('button', { name: 'Pagar no banco simulado' }).click()
     await page.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('has a strict content security policy and loads less than 250 kB', async () => {
@@ -243,7 +243,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
   })
 
   it('leaves what was open for another merchant or record with the browser’s Back', async () => {
-    const { page, go, complaints } = desk
+    const { page, go, pageErrors } = desktop
     const other = await addTestClient(service)
     await fund(service, 10_000, other.merchantId)
     const [paid, opened] = [await payOne(service, 2_590), await payOne(service, 3_000)]
@@ -274,6 +274,6 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await dialog.getByText('R$30.00 will be returned to').waitFor()
     await leave()
     await page.getByRole('heading', { name: /R\$25\.90/ }).waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 })

@@ -93,18 +93,18 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
   afterAll(() => browser.close())
 
   it('is shown at both widths, in both themes, within its content security policy', async () => {
-    const { page, checkScreenAtEachSize, complaints, close } = await visit(browser)
+    const { page, checkScreenAtEachSize, pageErrors, close } = await visit(browser)
     const more = isLong ? ['quick-start', 'dashboard', 'reference/balance'] : []
     for (const name of ['index', 'errors', 'pt/reference/index', ...more]) {
       await page.goto(`${service.baseUrl}/guide/${name}.html`)
       await checkScreenAtEachSize(`guide-${name.replaceAll('/', '-')}`)
     }
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
     await close()
   })
 
   it('has an API page that gets its token with a client id and secret', async () => {
-    const { page, complaints, close } = await visit(browser)
+    const { page, pageErrors, close } = await visit(browser)
     await page.goto(`${service.baseUrl}/docs`)
     await page.getByRole('button', { name: 'Authorize' }).click()
     const form = page.locator('.auth-container').filter({ hasText: 'clientCredentials' })
@@ -129,7 +129,7 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
     await balance.locator('.live-responses-table').getByText('"available": 0').waitFor()
     // The page stores no credentials in the browser.
     expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe('{}')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
     await close()
   })
 
@@ -164,7 +164,7 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
   })
 
   it('shows all samples in the language that was chosen for one', async () => {
-    const { page, close, complaints } = await visit(browser)
+    const { page, close, pageErrors } = await visit(browser)
     await page.goto(`${service.baseUrl}/guide/reference/balance.html`)
     await page.getByText('curl -sS $BASE/balance').waitFor()
     await page.getByText('Python', { exact: true }).last().click()
@@ -172,12 +172,12 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
     await page.getByText('curl -sS $BASE/balance').waitFor({ state: 'hidden' })
     await page.goto(`${service.baseUrl}/guide/pt/reference/token.html`)
     await page.getByText('token = httpx.get(').waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
     await close()
   })
 
   it('leads from the front page to all others, through its contents and its search', async () => {
-    const { page, close, complaints } = await visit(browser)
+    const { page, close, pageErrors } = await visit(browser)
     await page.goto(`${service.baseUrl}/guide`)
     const contents = page.getByRole('navigation', { name: 'Sidebar Navigation' })
     const titles = await contents.getByRole('link').allTextContents()
@@ -198,7 +198,7 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
     await page.getByRole('searchbox').fill('devolucao')
     await page.getByRole('option').first().click()
     await expect.poll(() => page.url()).toMatch(/guide\/pt\/.*devolu/)
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
     await close()
   })
 

@@ -30,7 +30,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
   /** A payment with another amount, and one that is gone. */
   let mistakeOfBank: () => Promise<void>
   /** A finance user of the operator, for all tests. */
-  let desk: Visit
+  let desktop: Visit
   beforeAll(async () => {
     const started = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
     service = started
@@ -51,8 +51,8 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     const token = await fetchToken(service.baseUrl, service.sandbox)
     service = { ...started, token, call: async (path, call) => await started.call(path, { token, ...call }) }
     browser = await openChromium()
-    desk = await visit(browser)
-    await signIn(desk.page, service, await inviteUser(service, { role: 'finance' }), '/reconciliation')
+    desktop = await visit(browser)
+    await signIn(desktop.page, service, await inviteUser(service, { role: 'finance' }), '/reconciliation')
   })
   afterAll(async () => {
     await browser.close()
@@ -60,11 +60,11 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await service.stop()
   })
 
-  reloadAfterFailure(() => [desk.page])
+  reloadAfterFailure(() => [desktop.page])
   const dialogButton = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true })
 
   it('is compared: one discrepancy is confirmed and another dismissed', async () => {
-    const { page, go, checkScreen, complaints } = desk
+    const { page, go, checkScreen, pageErrors } = desktop
     await go('/reconciliation')
     await page.getByRole('button', { name: 'Compare now' }).click()
     const dialog = page.getByRole('dialog')
@@ -94,11 +94,11 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await checkScreen('differences-decided')
     const posted = await service.db.query(sql`select amount from ledger_transfers where kind = 'correction'`)
     expect(posted).toEqual([{ amount: 100 }])
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('closes a day, whose statement is downloaded as signed', async () => {
-    const { page, go, checkScreen, complaints } = desk
+    const { page, go, checkScreen, pageErrors } = desktop
     await go('/reconciliation?tab=days')
     await page.getByRole('button', { name: 'Close a day' }).click()
     const dayInput = page.getByRole('dialog').getByLabel('Day (Brasília time)')
@@ -133,7 +133,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await enlargeAmounts(phone.page)
     await phone.page.goto(page.url())
     for (const [locale, amount] of Object.entries(largeAmounts)) {
-      if (locale === 'pt-BR') await phone.readIn('Português')
+      if (locale === 'pt-BR') await phone.chooseLanguage('Português')
       await phone.page.getByText(amount).first().waitFor()
       await phone.checkScreen(`closed-day-${locale}`)
       expect(await findSpilled(phone.page)).toEqual([])
@@ -164,13 +164,13 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await page.getByText('Interrupted', { exact: true }).waitFor()
     await page.getByText('the bank did not answer').waitFor()
     await checkScreen('interrupted')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('attributes an unattributed payment, and reverses the attribution', async () => {
     const more = { amount: 1_500, customer: payingCustomer, externalCode: 'order-77' }
     const { id, suspended } = await payUnattributed(service, more)
-    const { page, go, checkScreen, complaints } = desk
+    const { page, go, checkScreen, pageErrors } = desktop
     await go('/reconciliation?tab=suspense')
     await page.getByRole('row', { name: /Maria Aparecida da Silva.*R\$15\.00/ }).click()
     await page.getByText('100 points', { exact: true }).waitFor()
@@ -193,11 +193,11 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     const actions = await service.db.query<{ action: string }>(sql`
       select action from audit_log where record_id = ${suspended.id} order by id`)
     expect(actions.map(({ action }) => action)).toEqual(['suspense.match', 'suspense.undo'])
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('sets a fee, and a merchant’s users read their statement', async () => {
-    const { page, go } = desk
+    const { page, go } = desktop
     await go(`/ledger?client=${service.sandbox.clientId}`)
     await page.getByRole('button', { name: 'Change the fee: each withdrawal' }).click()
     const dialog = page.getByRole('dialog')
@@ -227,12 +227,12 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
       .first()
       .click()
     await owner.page.waitForURL(/\/transactions\//)
-    expect(owner.complaints).toEqual([])
+    expect(owner.pageErrors).toEqual([])
     await owner.close()
   })
 
   it('posts an operator’s entry, which is shown before it is posted', async () => {
-    const { page, go, checkScreen, checkScreenAtEachSize, readIn, complaints } = desk
+    const { page, go, checkScreen, checkScreenAtEachSize, chooseLanguage, pageErrors } = desktop
     await go('/ledger')
     await page.getByRole('button', { name: 'New entry' }).click()
     const dialog = page.getByRole('dialog')
@@ -286,24 +286,24 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     const waiting = page.getByRole('region', { name: 'Waiting for a second person' })
     await waiting.getByText('You requested this, so another person has to approve it.').waitFor()
     await checkScreen('entry-proposed')
-    await readIn('Português')
+    await chooseLanguage('Português')
     await page.getByRole('button', { name: 'Novo lançamento' }).click()
     await dialog.getByRole('combobox', { name: 'Tipo de lançamento' }).click()
     await page.getByRole('option', { name: 'Perdão de dívida' }).click()
     await checkScreenAtEachSize('entry-portuguese')
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
-    await readIn('English')
+    await chooseLanguage('English')
     await waiting.getByRole('button', { name: 'Withdraw proposal' }).click()
     await dialogButton(page, 'Withdraw proposal').click()
     await waiting.waitFor({ state: 'detached' })
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('is shown without errors at both widths, in both themes', async () => {
     const { endToEnd } = await payWithFault(service, 'without_txid', { amount: 1_234, customer: payingCustomer })
     const suspended = await untilSuspense(service, endToEnd, 'held')
-    const { page, go, checkScreenAtEachSize, complaints } = desk
+    const { page, go, checkScreenAtEachSize, pageErrors } = desktop
     const paths = {
       'whole-ledger': '/ledger',
       ledger: `/ledger?client=${service.sandbox.clientId}`,
@@ -321,6 +321,6 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
       await page.getByRole('region', { name: tab }).waitFor()
       await checkScreenAtEachSize(`reconciliation-${tab.toLowerCase().replace(' ', '-')}`)
     }
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 })

@@ -9,7 +9,7 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
   let service: TestService
   let browser: Browser
   let email: string
-  let desk: Visit
+  let desktop: Visit
 
   beforeAll(async () => {
     service = await startTestService({
@@ -17,20 +17,20 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     })
     browser = await openChromium()
     email = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
-    desk = await visit(browser)
-    await signIn(desk.page, service, email)
+    desktop = await visit(browser)
+    await signIn(desktop.page, service, email)
   })
   afterAll(async () => {
     await browser.close()
     await service.stop()
   })
 
-  reloadAfterFailure(() => [desk.page])
+  reloadAfterFailure(() => [desktop.page])
 
   const row = (page: Page, amount: string) => page.getByRole('row').filter({ hasText: amount })
 
   it('shows a new charge and its payment in the open list, and today, without polling', async () => {
-    const { page, go, complaints } = desk
+    const { page, go, pageErrors } = desktop
     await go('/transactions')
     await page.getByText('No transactions', { exact: true }).waitFor()
     const lists = countRequests(page, '/list/transaction')
@@ -42,11 +42,11 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     expect(await row(page, 'R$777.00').getAttribute('data-changed')).toBe('true')
     // Of the rows and of their sums; the first when the stream was connected. A poll comes once a minute.
     expect(lists.count).toBeLessThanOrEqual(8)
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('offers new payments to a reader of another page, and shows them on a click', async () => {
-    const { page, go, checkScreenAtEachSize, complaints } = desk
+    const { page, go, checkScreenAtEachSize, pageErrors } = desktop
     const made = await chargeMany(service, 25)
     await go('/transactions')
     await page.getByText('26 in all').waitFor()
@@ -61,11 +61,11 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await page.getByRole('button', { name: '2 new payments' }).click()
     await page.waitForURL((url) => !url.search.includes('after='))
     await page.getByRole('button', { name: '2 new payments' }).waitFor({ state: 'detached' })
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('reads the figures of the open month again when a payment arrives', async () => {
-    const { page, go, complaints } = desk
+    const { page, go, pageErrors } = desktop
     const { id, uri } = await charge(service, { amount: 1_100 })
     const reads = countRequests(page, '/report/period')
     await go('/month')
@@ -74,11 +74,11 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await payAt(service, uri)
     await untilStatus(service, id, 'PAID')
     await expect.poll(() => reads.count).toBeGreaterThan(before)
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('notifies of payments from the chosen amount, once it is allowed', async () => {
-    const { page, go, context, checkScreenAtEachSize, complaints } = desk
+    const { page, go, context, checkScreenAtEachSize, pageErrors } = desktop
     await context.grantPermissions(['notifications'])
     await page.evaluate(() => {
       const shown: string[] = []
@@ -102,11 +102,11 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     const readShown = async () => await page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown)
     await expect.poll(readShown).toEqual(['Payment of R$51.00'])
     await page.getByRole('switch', { name: 'Show desktop notifications' }).click()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('recovers after the connection was away, and shows what it missed', async () => {
-    const { page, go, context } = desk
+    const { page, go, context } = desktop
     await go('/transactions?minAmount=70000')
     await page.getByText('1 in all').waitFor()
     await context.setOffline(true)
@@ -119,7 +119,7 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
   })
 
   it('shows what a new role may do, without a reload', async () => {
-    const { page, go, complaints } = desk
+    const { page, go, pageErrors } = desktop
     const setRole = async (role: string) =>
       await service.db.pool.query('update users set role = $1 where email = $2', [role, email])
     await go('/transactions')
@@ -135,11 +135,11 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await setRole('owner')
     await page.reload()
     await people.waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('asks to sign in again when the session has ended, and keeps the place and what was typed', async () => {
-    const { page, go, checkScreenAtEachSize, complaints } = desk
+    const { page, go, checkScreenAtEachSize, pageErrors } = desktop
     await go('/charge')
     const description = page.getByLabel('What for')
     await description.fill('order-of-a-long-afternoon')
@@ -153,11 +153,11 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await description.waitFor()
     expect(await description.inputValue()).toBe('order-of-a-long-afternoon')
     expect(new URL(page.url()).pathname).toBe('/dashboard/charge')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('keeps nothing for another user who signs in when the session has ended', async () => {
-    const { page, go, complaints } = desk
+    const { page, go, pageErrors } = desktop
     const other = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
     const { id } = await charge(service, { amount: 1_234 })
     const recent = page.getByRole('option', { name: /R\$12\.34/ })
@@ -180,7 +180,7 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await page.keyboard.press('Control+k')
     await page.getByRole('option').first().waitFor()
     expect(await recent.count()).toBe(0)
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 })
 

@@ -66,7 +66,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
 
   it('refunds part of a payment and sees it returned', async () => {
     const { id } = await payOne(service, 2_590)
-    const { page, go, enter, checkScreen, complaints } = people.owner
+    const { page, go, enter, checkScreen, pageErrors } = people.owner
     await enter(`/transactions/${id}`)
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
     await dialogOf(page).getByText('R$25.90 will be returned to').waitFor()
@@ -104,7 +104,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
       .first()
       .focus()
     await page.getByRole('tooltip').getByText('R$20.00 of R$25.90 kept').waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('refunds several payments together, and sees which one was refused', async () => {
@@ -114,14 +114,14 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
       await payOne(service, 4_911, { more: { externalCode: 'together-2' } }),
       await payOne(service, 5_000, { more: { externalCode: 'together-3' } }),
     ]
-    const { page, go, checkScreen, checkScreenAtEachSize, turn, readIn, complaints } = people.owner
+    const { page, go, checkScreen, checkScreenAtEachSize, setAppearance, chooseLanguage, pageErrors } = people.owner
     await go('/transactions?status=PAID')
     for (const amount of ['R$29.90', 'R$49.11', 'R$50.00'])
       await page.getByRole('checkbox', { name: `Select ${amount} of` }).check()
-    await readIn('Português')
+    await chooseLanguage('Português')
     await page.getByRole('button', { name: /^Devolver 3 \(R\$\s129,01\)$/ }).waitFor()
     await checkScreenAtEachSize('transactions-selected')
-    await readIn('English')
+    await chooseLanguage('English')
     await page.getByRole('button', { name: 'Refund 3 (R$129.01)' }).click()
     await dialogOf(page).getByText('Refund 3 payments, R$129.01 in total?').waitFor()
     await dialogOf(page).getByLabel('Reason (optional)').fill('The event was canceled')
@@ -150,18 +150,18 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     }
     expect((await fetchRefundable(service, second.id)).refunds).toHaveLength(1)
     // By the head of the table, and without opening a row.
-    await turn({ width: 1440 })
+    await setAppearance({ width: 1440 })
     await page.getByRole('checkbox', { name: 'Select all' }).check()
     await page.getByRole('button', { name: 'Clear', exact: true }).click()
     await expect.poll(() => page.getByRole('checkbox', { name: 'Select all' }).isChecked()).toBe(false)
     expect(page.url()).toContain('/transactions?status=PAID')
-    await turn({ width: 390 })
-    expect(complaints).toEqual([])
+    await setAppearance({ width: 390 })
+    expect(pageErrors).toEqual([])
   })
 
   it('cancels an open charge, so that nobody can pay it', async () => {
     const { id, uri } = await charge(service, { amount: 2_590 })
-    const { page, enter, checkScreen, complaints } = people.owner
+    const { page, enter, checkScreen, pageErrors } = people.owner
     await enter(`/transactions/${id}`)
     await page.getByRole('button', { name: 'Cancel charge' }).click()
     await dialogOf(page).getByText('The charge of R$25.90 is removed at the PSP').waitFor()
@@ -171,7 +171,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await page.getByText('The charge was canceled').first().waitFor()
     await checkScreen('canceled')
     expect((await payAt(service, uri)).status).toBe(422)
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('requests a withdrawal that another person approves', async () => {
@@ -209,13 +209,13 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await page.clock.fastForward(5_000)
     await page.getByText('Sent', { exact: true }).first().waitFor()
     await requester.checkScreen('withdrawal-sent')
-    expect([...requester.complaints, ...approving.complaints]).toEqual([])
+    expect([...requester.pageErrors, ...approving.pageErrors]).toEqual([])
   })
 
   it('approves several withdrawals together, and sees what became of each', async () => {
     const first = await withdraw(service, { amount: 120_000 })
     const second = await withdraw(service, { amount: 130_000 })
-    const { page, go, enter, checkScreen, checkScreenAtEachSize, complaints } = people.admin
+    const { page, go, enter, checkScreen, checkScreenAtEachSize, pageErrors } = people.admin
     await enter('')
     const strip = page.getByRole('region', { name: 'Needs attention' })
     await strip.getByRole('link', { name: 'Withdrawals that you can approve: 2' }).waitFor()
@@ -243,7 +243,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await go('')
     await page.getByText('All in order').waitFor()
     await go('/withdrawals')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('sees a possible duplicate with the earlier withdrawal, and rejects it', async () => {
@@ -251,8 +251,8 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await untilWithdrawal(service, await withdraw(service, { amount: 7_500, pixKey }), 'PROCESSED')
     service.clock.advance(3 * 60_000)
     const id = await withdraw(service, { amount: 7_500, pixKey })
-    const { page, checkScreen, turn, complaints } = people.admin
-    await turn({ width: 1440 })
+    const { page, checkScreen, setAppearance, pageErrors } = people.admin
+    await setAppearance({ width: 1440 })
     // The list was shown a moment ago, and is not read again that soon.
     await page.reload()
     const article = page.getByRole('article')
@@ -264,7 +264,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(page).getByRole('button', { name: 'Reject' }).click()
     await page.getByRole('article').waitFor({ state: 'detached' })
     await untilWithdrawal(service, id, 'REJECTED')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('sends their own duplicate anyway, and cancels a withdrawal that is pending review', async () => {
@@ -272,7 +272,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await untilWithdrawal(service, await withdraw(service, { amount: 3_100, pixKey }), 'PROCESSED')
     const meant = await withdraw(service, { amount: 3_100, pixKey })
     const large = await withdraw(service, { amount: 200_000 })
-    const { page, go, checkScreen, complaints } = people.owner
+    const { page, go, checkScreen, pageErrors } = people.owner
     await go('/withdrawals')
     await page.getByRole('button', { name: 'Send anyway' }).waitFor()
     await checkScreen('withdrawals-own-pending')
@@ -286,19 +286,19 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(page).getByRole('button', { name: 'Cancel withdrawal' }).click()
     await untilWithdrawal(service, large, 'CANCELED')
     await page.getByRole('article').waitFor({ state: 'detached' })
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('enters the outcome of a withdrawal that the PSP cannot report, for another person to approve', async () => {
     const id = await withdraw(service, { amount: 150_000 })
     await loseOutcome(service, id)
-    const { page, enter, checkScreen, readIn, complaints } = people.finance
+    const { page, enter, checkScreen, chooseLanguage, pageErrors } = people.finance
     await enter(`/withdrawals/${id}${ofClient()}`)
-    await readIn('Português')
+    await chooseLanguage('Português')
     await page.getByRole('button', { name: 'Informar o resultado' }).click()
     await dialogOf(page).getByLabel('o envio não aparece: valor e tarifa voltam ao saldo').waitFor()
     await dialogOf(page).getByRole('button', { name: 'Cancelar' }).click()
-    await readIn('English')
+    await chooseLanguage('English')
     await page.getByRole('button', { name: 'Enter the outcome' }).click()
     await dialogOf(page).getByLabel('shows the payout: it was sent').check()
     await dialogOf(page).getByLabel('End-to-end id in the statement').fill('E1')
@@ -314,7 +314,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await page.getByRole('article').getByText('Outcome of a withdrawal').waitFor()
     expect(await page.getByRole('button', { name: 'Enter the outcome' }).count()).toBe(0)
     await checkScreen('withdrawal-outcome-proposed')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('accepts one dispute that the bank opened, and rejects another', async () => {
@@ -324,7 +324,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
       await pollUntil(service, id, 'BLOCKED')
     }
     service.clock.advance(6 * 24 * 60 * 60_000)
-    const { page, enter, go, checkScreen, readIn, complaints } = people.finance
+    const { page, enter, go, checkScreen, chooseLanguage, pageErrors } = people.finance
     // Their session ended in these days.
     await enter('')
     // The item on Today and the badge lead to exactly the disputes that they count.
@@ -361,17 +361,17 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await page.getByText('Dispute of R$49.90 accepted').waitFor()
     await page.getByText(/The dispute of R\$49\.90 was accepted/).waitFor()
     await checkScreen('record-disputed')
-    await readIn('Português')
+    await chooseLanguage('Português')
     await page.getByRole('button', { name: /^Mostrar \d+ etapas técnicas$/ }).click()
     await page.getByText(/^Contestação \(MED\): bloqueada · R\$\s49,90/).waitFor()
     await checkScreen('record-disputed-pt')
     // The screen shows no internal name of a kind, an account or a step.
     expect(await page.locator('main').innerText()).not.toMatch(/infraction_|refund_|payment_|\bUTC\b/)
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('sees screens without errors at both widths, in both themes', async () => {
-    const { page, enter, go, checkScreenAtEachSize, readIn, complaints } = people.admin
+    const { page, enter, go, checkScreenAtEachSize, chooseLanguage, pageErrors } = people.admin
     await enter('/withdrawals')
     await page.getByRole('heading', { name: 'Withdrawals' }).waitFor()
     await checkScreenAtEachSize('withdrawals-all')
@@ -389,10 +389,10 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(page).getByText('R$25.90 for Sandbox').waitFor()
     await checkScreenAtEachSize('dispute-record')
     await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
-    await readIn('Português')
+    await chooseLanguage('Português')
     await go(`/withdrawals/${sentId}${ofClient()}`)
     await page.getByRole('heading', { name: 'Recebedor' }).waitFor()
     await checkScreenAtEachSize('withdrawal-portuguese')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 })

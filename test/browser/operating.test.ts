@@ -16,24 +16,24 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
   let service: TestService
   let browser: Browser
   /** An admin, for all tests. */
-  let desk: Visit
+  let desktop: Visit
   let email: string
   beforeAll(async () => {
     service = await startTestService()
     browser = await openChromium()
-    desk = await visit(browser)
+    desktop = await visit(browser)
     email = await inviteUser(service, { role: 'admin' })
-    await signIn(desk.page, service, email)
+    await signIn(desktop.page, service, email)
   })
   afterAll(async () => {
     await browser.close()
     await service.stop()
   })
 
-  reloadAfterFailure(() => [desk.page])
+  reloadAfterFailure(() => [desktop.page])
 
   it('invites a teammate, changes their role and disables them', async () => {
-    const { page, complaints } = desk
+    const { page, pageErrors } = desktop
     await page.getByRole('link', { name: 'People' }).click()
     await page.getByRole('button', { name: 'Invite a teammate' }).click()
     const dialog = page.getByRole('dialog')
@@ -86,7 +86,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
 
     await page.getByRole('link', { name: 'Audit log' }).click()
     await page.getByText('invited a user').first().waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('adds a second factor, which the next sign-in requires', async () => {
@@ -117,7 +117,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
   })
 
   it('freezes payouts and lifts the freeze', async () => {
-    const { page, checkScreen } = desk
+    const { page, checkScreen } = desktop
     await page.getByRole('link', { name: 'System' }).click()
     await page.getByRole('button', { name: 'Freeze payouts' }).click()
     const dialog = page.getByRole('dialog')
@@ -162,7 +162,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
   })
 
   it('finds transactions of all merchants by tabs, a period and a saved view, and keeps rows dense', async () => {
-    const { page, go, checkScreenAtEachSize, complaints } = desk
+    const { page, go, checkScreenAtEachSize, pageErrors } = desktop
     const [first] = await chargeMany(service, 25)
     await payAt(service, first?.uri ?? '')
     await untilStatus(service, first?.id ?? '', 'PAID')
@@ -229,11 +229,11 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await go('/withdrawals')
     await page.getByText('No withdrawals yet', { exact: true }).waitFor()
     await checkScreenAtEachSize('withdrawals-of-all')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('sees no figures of another merchant, filter or month while those of the chosen one are read', async () => {
-    const { page, go, complaints } = desk
+    const { page, go, pageErrors } = desktop
     const { clientId } = service.sandbox
     const show = async (path: string) =>
       await page.evaluate((address) => history.pushState(null, '', `/dashboard${address}`), path)
@@ -266,11 +266,11 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await go(`/month?client=${clientId}&month=2026-02`)
     const balance = page.getByRole('table', { name: 'Balance' })
     await beforeAnswer(async () => await show(`/month?client=${clientId}&month=2026-01`), balance)
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('opens the deliveries of an endpoint for its merchant', async () => {
-    const { page, go, complaints } = desk
+    const { page, go, pageErrors } = desktop
     const { clientId } = service.sandbox
     const made = await service.call<{ id: string }>('/webhook-endpoint', { body: { url: 'https://example.com/hook' } })
     expect(made.status, made.text).toBe(201)
@@ -279,11 +279,11 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await expect
       .poll(() => Object.fromEntries(new URL(page.url()).searchParams))
       .toEqual({ endpointId: made.body.id, client: clientId })
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('marks changes by other admins as read for themselves, and not for the next user of the browser', async () => {
-    const { page, go, complaints } = desk
+    const { page, go, pageErrors } = desktop
     const by = { actor: 'user:other@example.com' }
     await inviteTeammate(
       service,
@@ -303,24 +303,24 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await (await read).finished()
     await page.getByText('Time to pay', { exact: true }).waitFor()
     expect(await notice.count()).toBe(0)
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('sees screens without errors at both widths, in both themes', async () => {
-    const { page, go, checkScreenAtEachSize, complaints } = desk
+    const { page, go, checkScreenAtEachSize, pageErrors } = desktop
     for (const path of ['users', 'audit', 'system', 'account']) {
       await go(`/${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await checkScreenAtEachSize(path)
     }
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('lets a merchant defend a payment against a dispute with a text and files', async () => {
     const { id, endToEnd } = await payOne(service, 7_700)
     const reference = await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
-    const { page, go, checkScreen, checkScreenAtEachSize, readIn, complaints, close } = await visit(browser, {
+    const { page, go, checkScreen, checkScreenAtEachSize, chooseLanguage, pageErrors, close } = await visit(browser, {
       ...{ width: 390, theme: 'dark' },
     })
     await page.clock.install()
@@ -389,11 +389,11 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
       .toBe(1)
     expect(await defence.getByRole('textbox').count()).toBe(0)
     await checkScreen('defence-sent')
-    await readIn('Português')
+    await chooseLanguage('Português')
     await page.getByRole('region', { name: 'Defesa' }).getByText('O PSP recebeu a defesa em').waitFor()
     await checkScreen('defence-sent-pt')
     expect(await page.locator('main').innerText()).not.toContain('infraction')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
     await close()
   })
 })

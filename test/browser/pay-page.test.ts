@@ -61,7 +61,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     { width: 1440, theme: 'light', locale: 'pt-BR' },
     { width: 1440, theme: 'dark', locale: 'en-US' },
   ] as const)('can be scanned, and turns to paid automatically, at $width in $theme in $locale', async (how) => {
-    const { page, complaints, checkScreen, close } = await visit(browser, how)
+    const { page, pageErrors, checkScreen, close } = await visit(browser, how)
     const { id, uri, url } = await make({ returnUrl: 'https://shop.example.com/thanks?order=42' })
     await page.goto(url)
     await page
@@ -82,7 +82,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     expect(await goOn.getAttribute('href')).toBe(`https://shop.example.com/thanks?order=42&transactionId=${id}`)
     expect(await back.isVisible()).toBe(false)
     await checkScreen('pay-paid')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
     await close()
   })
 
@@ -115,10 +115,10 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
 
   it('puts the code to copy first on a phone, and the QR code first on a wide screen', async () => {
     const { url } = await make()
-    const { page, turn, close } = await visit(browser, { locale: 'pt-BR' })
+    const { page, setAppearance, close } = await visit(browser, { locale: 'pt-BR' })
     await page.goto(url)
     const tops = async (width: 390 | 1440) => {
-      await turn({ width })
+      await setAppearance({ width })
       const places = [page.getByRole('button', { name: 'Copiar código Pix' }), page.getByRole('img')].map(
         async (one) => await one.boundingBox(),
       )
@@ -130,8 +130,8 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     // Visible without scrolling, and large enough for a thumb.
     expect((phone.button?.y ?? 1000) + (phone.button?.height ?? 0)).toBeLessThan(400)
     expect(phone.button?.height).toBeGreaterThanOrEqual(48)
-    const desk = await tops(1440)
-    expect(desk.image?.x).toBeLessThan(desk.button?.x ?? 0)
+    const desktop = await tops(1440)
+    expect(desktop.image?.x).toBeLessThan(desktop.button?.x ?? 0)
     await close()
   })
 
@@ -155,7 +155,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     'copies the code with a button, with or without the clipboard API: %s',
     async (hasClipboard) => {
       const { uri, url } = await make()
-      const { page, context, complaints, checkScreen, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+      const { page, context, pageErrors, checkScreen, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
       await context.grantPermissions(['clipboard-read', 'clipboard-write'])
       await page.clock.install()
       await page.goto(url)
@@ -171,7 +171,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
       expect(await page.evaluate(async () => await navigator.clipboard.readText())).toBe(uri)
       await page.clock.fastForward(4_000)
       await page.getByRole('button', { name: 'Copiar código Pix' }).waitFor()
-      expect(complaints).toEqual([])
+      expect(pageErrors).toEqual([])
       await close()
     },
   )
@@ -273,7 +273,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
 
   it('is branded in the dashboard, readable in both themes', async () => {
     const email = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
-    const { page, complaints, checkScreenAtEachSize, readIn, close } = await visit(browser)
+    const { page, pageErrors, checkScreenAtEachSize, chooseLanguage, close } = await visit(browser)
     await signIn(page, service, email, '/payment-page')
     await page.getByRole('textbox', { name: 'Color' }).fill('#ffd400')
     await page.getByRole('textbox', { name: /Address of your shop/ }).fill('http://shop.example.com')
@@ -290,9 +290,9 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved. The page has the new appearance.').waitFor()
     await page.getByText('your color would not be readable there').waitFor()
-    await readIn('Português')
+    await chooseLanguage('Português')
     await checkScreenAtEachSize('branding')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
     await close()
 
     const { url } = await make()
@@ -301,7 +301,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     const image = customer.page.getByRole('img', { name: 'Sandbox' })
     expect(await image.evaluate((one: HTMLImageElement) => [one.naturalWidth, one.naturalHeight])).toEqual([336, 112])
     await customer.checkScreenAtEachSize('pay-branded')
-    expect(customer.complaints).toEqual([])
+    expect(customer.pageErrors).toEqual([])
     await customer.close()
   })
 
@@ -313,7 +313,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
 
   it('opens in a dialog of an allowed site, and says there what happened', async () => {
     const { uri, url } = await make()
-    const { page, complaints, checkScreen, close } = await visitShop(allowed, url)
+    const { page, pageErrors, checkScreen, close } = await visitShop(allowed, url)
     await page.getByRole('link', { name: 'Pagar com Pix' }).click()
     const frame = page.frameLocator('iframe')
     await frame.getByRole('heading', { name: 'Pague com Pix' }).waitFor()
@@ -334,7 +334,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await frame.getByRole('heading', { name: 'Pagamento confirmado' }).click()
     await page.keyboard.press('Escape')
     await expect.poll(async () => [await page.title(), await page.locator('iframe').count()]).toEqual(['closed', 1])
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
     await close()
   })
 

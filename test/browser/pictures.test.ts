@@ -60,7 +60,7 @@ describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
   const address = (path: string) => `${service.baseUrl}/dashboard${path}?client=${client}`
 
   it('show the dashboard', { timeout: 300_000 }, async () => {
-    const { page, complaints, close } = await visit(browser)
+    const { page, pageErrors, close } = await visit(browser)
     await page.setViewportSize({ width: 1280, height: 1000 })
     // The pictures show the day of the data.
     await page.clock.setFixedTime(service.clock.now())
@@ -76,7 +76,7 @@ describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
     await page.goto(address('/withdrawals'))
     await page.getByRole('button', { name: 'Approve' }).first().waitFor()
     await take(page, 'withdrawals')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
     await close()
   })
 

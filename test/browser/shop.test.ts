@@ -24,7 +24,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   let browser: Browser
   let owner: string
   /** The owner at a wide screen, for all tests. */
-  let desk: Visit
+  let desktop: Visit
   /** The owner at a phone, in Portuguese. */
   let phone: Visit
   /** The id of the last paid transaction. */
@@ -42,8 +42,8 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
       paid = id
     }
     owner = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
-    desk = await visit(browser)
-    await signIn(desk.page, service, owner)
+    desktop = await visit(browser)
+    await signIn(desktop.page, service, owner)
     phone = await visit(browser, { locale: 'pt-BR', width: 390 })
     await signIn(phone.page, service, owner)
   })
@@ -52,10 +52,10 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await service.stop()
   })
 
-  reloadAfterFailure(() => [desk.page, phone.page])
+  reloadAfterFailure(() => [desktop.page, phone.page])
 
   it('see today’s figures, their transactions and one transaction at both widths, in both themes', async () => {
-    const { page, go, checkScreenAtEachSize, complaints } = desk
+    const { page, go, checkScreenAtEachSize, pageErrors } = desktop
     await page.getByText('R$428.30').first().waitFor()
     await page.getByText('80%').waitFor()
     await checkScreenAtEachSize('today')
@@ -65,10 +65,10 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await days.focus()
     await page.locator('.plot-tip').getByText('Charges paid: 4 of 5').waitFor()
     // A plot of another size is drawn again, as for new data.
-    await desk.turn({ width: 390 })
+    await desktop.setAppearance({ width: 390 })
     await page.waitForFunction(() => (document.querySelector('.u-over')?.clientWidth ?? 999) < 390)
     await page.locator('.plot-tip').getByText('Charges paid: 4 of 5').waitFor()
-    await desk.turn({ width: 1440 })
+    await desktop.setAppearance({ width: 1440 })
     expect(await days.getAttribute('aria-valuetext')).toMatch(/\(so far\), Paid: R\$428\.30, .*, Conversion: 80%$/)
     await days.press('ArrowLeft')
     await page.locator('.plot-tip').getByText('Charges paid: 0 of 0').waitFor()
@@ -100,15 +100,15 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByRole('heading', { name: 'Transaction · R$312.50' }).waitFor()
     await page.getByText('Maria da Silva').waitFor()
     await checkScreenAtEachSize('transaction')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('see millions on a phone within their cards, in both languages', async () => {
-    const { page, readIn, checkScreen, close } = await visit(browser, { width: 390 })
+    const { page, chooseLanguage, checkScreen, close } = await visit(browser, { width: 390 })
     await enlargeAmounts(page)
     await signIn(page, service, owner)
     for (const [locale, amount] of Object.entries(largeAmounts)) {
-      if (locale === 'pt-BR') await readIn('Português')
+      if (locale === 'pt-BR') await chooseLanguage('Português')
       await page.getByText(amount).first().waitFor()
       await checkScreen(`millions-${locale}`)
       expect(await findSpilled(page)).toEqual([])
@@ -117,7 +117,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   })
 
   it('keep their filters in the address after a reload and after a visit to a record', async () => {
-    const { page, go } = desk
+    const { page, go } = desktop
     await page.getByRole('link', { name: 'Transactions', exact: true }).click()
     await page.getByText('5 in all').waitFor()
     await page.getByRole('button', { name: 'Filters' }).click()
@@ -148,7 +148,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   })
 
   it('hand a month to the accountant in two clicks, and read their balance in their own words', async () => {
-    const { page, checkScreenAtEachSize } = desk
+    const { page, checkScreenAtEachSize } = desktop
     await page.getByRole('link', { name: 'Month closing', exact: true }).click()
     await page.getByRole('heading', { name: 'Month closing' }).waitFor()
     await page.getByRole('row', { name: /^Available at the end/ }).waitFor()
@@ -197,9 +197,9 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   })
 
   it('get an answer when a search finds nothing, in both languages', async () => {
-    const { page, readIn, checkScreen, complaints } = desk
+    const { page, chooseLanguage, checkScreen, pageErrors } = desktop
     for (const language of ['Português', 'English'] as const) {
-      await readIn(language)
+      await chooseLanguage(language)
       for (const text of ['Zuleica Quintanilha', 'R$ 77.777,77']) {
         await page.keyboard.press('/')
         await page.getByRole('combobox', { name: /^(Name|Nome), CPF/ }).fill(text)
@@ -209,11 +209,11 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
       }
       await checkScreen(`search-nothing-${language}`)
     }
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('find customers by name or CPF, charges by amount, and screens in either language', async () => {
-    const { page, checkScreenAtEachSize, checkScreen, complaints } = desk
+    const { page, checkScreenAtEachSize, checkScreen, pageErrors } = desktop
     const field = page.getByRole('combobox', { name: /^Name, CPF/ })
     const find = async (text: string) => {
       await page.keyboard.press('Control+k')
@@ -256,11 +256,11 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByText('4 of 5 charges').waitFor()
     expect(page.url()).not.toMatch(/529\.?982/)
     await checkScreenAtEachSize('customer')
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('move with the keyboard, except while they type', async () => {
-    const { page, go, checkScreenAtEachSize } = desk
+    const { page, go, checkScreenAtEachSize } = desktop
     await go('/')
     await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     await page.keyboard.type('gt')
@@ -286,7 +286,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   })
 
   it('charge a customer with a form, and see the payment', async () => {
-    const { page, go, checkScreenAtEachSize, checkScreen, complaints } = desk
+    const { page, go, checkScreenAtEachSize, checkScreen, pageErrors } = desktop
     await go('/charge')
     await page.getByRole('textbox', { name: 'Amount' }).fill('25.90')
     await page.getByLabel('What for').fill('Café torrado 500 g')
@@ -318,11 +318,11 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await checkScreenAtEachSize('charge-paid')
     await page.getByRole('button', { name: 'Next charge' }).click()
     await page.getByRole('textbox', { name: 'Amount' }).waitFor()
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('charge at a counter with a keypad, on a phone', async () => {
-    const { page, context, go, checkScreen, complaints } = phone
+    const { page, context, go, checkScreen, pageErrors } = phone
     // What a phone needs to install it: a manifest without errors, and its icons.
     const manifest = await (await context.newCDPSession(page)).send('Page.getAppManifest')
     expect(manifest).toMatchObject({ url: `${service.baseUrl}/dashboard/app.webmanifest`, errors: [] })
@@ -364,11 +364,11 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.keyboard.type('1')
     await expect.poll(() => amount.textContent()).toMatch(/R\$\s99,01/)
-    expect(complaints).toEqual([])
+    expect(pageErrors).toEqual([])
   })
 
   it('lose one card, not the page, when a component fails', async () => {
-    const { page, checkScreen } = desk
+    const { page, checkScreen } = desktop
     await page.route('**/dashboard/api/record/*', async (route) => {
       const answer = await route.fetch()
       await route.fulfill({ response: answer, json: { ...(await answer.json()), timeline: null } })

@@ -30,18 +30,18 @@ export type Visit = {
   page: Page
   context: BrowserContext
   /** Problems that the page reported: script errors and violations of its content security policy. */
-  complaints: string[]
+  pageErrors: string[]
   /** Opens a path of the dashboard as its own links do: the program is not loaded again, and recent data stays. */
   go(path: string): Promise<void>
   /** Chooses the language in the menu of the account. */
-  readIn(language: 'English' | 'Português'): Promise<void>
+  chooseLanguage(language: 'English' | 'Português'): Promise<void>
   /**
    * Makes it the visit of somebody who was never here, for the next test. Another visit would compile the dashboard
    * again, which is two thirds of loading it.
    */
-  forget(): Promise<void>
+  reset(): Promise<void>
   /** Changes the width of the window and the theme of the system. */
-  turn(to: Partial<Appearance>): Promise<void>
+  setAppearance(to: Partial<Appearance>): Promise<void>
   /**
    * Checks the screen for serious accessibility problems, checks that it is no wider than the window, and takes a
    * screenshot.
@@ -68,12 +68,12 @@ export async function visit(
   })
   const page = await context.newPage()
   page.setDefaultTimeout(timeoutMs)
-  const complaints: string[] = []
-  page.on('pageerror', (error) => complaints.push(String(error)))
+  const pageErrors: string[] = []
+  page.on('pageerror', (error) => pageErrors.push(String(error)))
   page.on('console', (message) => {
     // A refused request is not an error of the page.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-      complaints.push(message.text())
+      pageErrors.push(message.text())
   })
   const settled = watchRequests(page)
   let now: Appearance = { width, theme }
@@ -88,7 +88,7 @@ export async function visit(
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
     expect(wider, `${place} is wider than the window`).toBeLessThanOrEqual(0)
   }
-  const turn = async (next: Partial<Appearance>) => {
+  const setAppearance = async (next: Partial<Appearance>) => {
     now = { ...now, ...next }
     await page.emulateMedia({ colorScheme: now.theme })
     // The dashboard follows from script. On a busy machine it begins after the frames that a check waits for.
@@ -99,17 +99,17 @@ export async function visit(
   return {
     page,
     context,
-    complaints,
+    pageErrors,
     async go(path) {
       await page.evaluate((address) => history.pushState(null, '', `/dashboard${address}`), path)
       await settled()
     },
-    async readIn(language) {
+    async chooseLanguage(language) {
       await page.getByRole('button', { name: /Your account|Sua conta/ }).click()
       await page.getByRole('menuitem', { name: language }).click()
       await page.getByRole('menuitem').first().waitFor({ state: 'detached' })
     },
-    async forget() {
+    async reset() {
       await context.setOffline(false)
       await page.unrouteAll({ behavior: 'ignoreErrors' })
       await context.clearCookies()
@@ -119,10 +119,10 @@ export async function visit(
           sessionStorage.clear()
         })
       await page.goto('about:blank')
-      await turn({ width, theme })
-      complaints.length = 0
+      await setAppearance({ width, theme })
+      pageErrors.length = 0
     },
-    turn,
+    setAppearance,
     checkScreen: async (name) => await checkScreen(name),
     async checkScreenAtEachSize(name) {
       const first = now
@@ -132,17 +132,17 @@ export async function visit(
       }
       await checkScreen(name)
       if (checksEachCombination) {
-        await turn({ theme: other.theme })
+        await setAppearance({ theme: other.theme })
         await checkScreen(name, { onlyColor: true })
       }
-      await turn(other)
+      await setAppearance(other)
       await checkScreen(name, { onlyColor: !checksEachCombination })
       if (checksEachCombination) {
-        await turn({ theme: first.theme })
+        await setAppearance({ theme: first.theme })
         await checkScreen(name, { onlyColor: true })
       }
-      await turn(first)
-      // A part that follows the width is put together again, which takes the focus from its elements.
+      await setAppearance(first)
+      // A part that depends on the width is rendered again, which takes the focus from its elements.
       await settled()
     },
     close: async () => await context.close(),
