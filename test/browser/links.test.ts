@@ -75,7 +75,7 @@ describe.skipIf(chromiumPath === null)('a merchant that sells by links', () => {
     await row.click({ modifiers: ['ControlOrMeta'], position: { x: width - 20, y: height / 2 } })
     expect(await clicked).toEqual(['transactions', false])
     expect(new URL(page.url()).pathname).toBe('/dashboard/transactions')
-    // What may be cut in the row is whole when the mouse is on it.
+    // Text that the row cuts off is in full in its tooltip.
     await row.locator('.one-line').first().hover({ force: true })
     expect(await row.getByRole('link').getAttribute('title')).toMatch(/^\d+ \w+ \d{4}, /)
     await owner.checkScreenAtEachSize('link-transactions')

@@ -97,7 +97,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     }
   })
 
-  it('signs a person in at the identity provider by one button, and says in words why not', async () => {
+  it('signs a person in through the identity provider, and explains a refusal', async () => {
     const person = { sub: 'ana', email: 'ana@acme.example', email_verified: true, name: 'Ana Souza' }
     provider.person = { ...person, groups: [] }
     const { page, pageErrors, checkScreen, chooseLanguage } = phone
@@ -242,7 +242,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     expect(kilobytes).toBeLessThan(250)
   })
 
-  it('leaves what was open for another merchant or record with the browser’s Back', async () => {
+  it('closes the dialog of another merchant or record when the user goes back in the browser', async () => {
     const { page, go, pageErrors } = desktop
     const other = await addTestClient(service)
     await fund(service, 10_000, other.merchantId)
