@@ -5,11 +5,11 @@ import type { Db } from '../../src/db/sql.ts'
 import type { SandboxFile } from '../../src/sandbox-client.ts'
 import { startService } from '../../src/service.ts'
 import { type ManualClock, manualClock } from './clock.ts'
+import './check-response-schemas.ts'
 import { createTestDatabase } from './database.ts'
 import { makeDatabaseFolder } from './database-folder.ts'
 import { createTestLog } from './logged-errors.ts'
 import { runJobToEnd } from './webhooks.ts'
-import './whole-answers.ts'
 
 export type Answer<Body = Record<string, unknown>> = { status: number; headers: Headers; text: string; body: Body }
 

@@ -3,8 +3,8 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { Server } from '../../src/http/server.ts'
 
 /**
- * Fails an answer of the dashboard's API that loses something on its way through the schema of its route: Fastify
- * leaves out a field that the schema does not name, without a word.
+ * Fails responses of the dashboard's API that lose fields in the schema of their route: Fastify leaves out a field that
+ * the schema does not name, and reports nothing.
  */
 subscribe('fastify.initialization', (message) => {
   const { fastify: app } = message as { fastify: Server }
