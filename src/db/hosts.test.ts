@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
-import { openDatabaseLine } from '../../test/support/database-line.ts'
+import { openDatabaseProxy } from '../../test/support/database-proxy.ts'
 import { findFreePort } from '../../test/support/process.ts'
 import { parseServers } from '../lib/database-url.ts'
 import { connect, isDatabaseUnavailable, sql } from './sql.ts'
@@ -41,24 +41,27 @@ describe('several servers', () => {
     const database = await createTestDatabase()
     onTestFinished(async () => await database.drop())
     // Two ways to the same server stand for two servers.
-    const lines = [await openDatabaseLine(database.connectionString), await openDatabaseLine(database.connectionString)]
-    const [one, two] = lines.map(({ connectionString }) => new URL(connectionString))
+    const proxies = [
+      await openDatabaseProxy(database.connectionString),
+      await openDatabaseProxy(database.connectionString),
+    ]
+    const [one, two] = proxies.map(({ connectionString }) => new URL(connectionString))
     if (!one || !two) throw new Error('there are two')
     const nobody = `127.0.0.1:${await findFreePort()}`
     const address = `postgresql://guiche@${nobody},${one.host},${two.host}${one.pathname}`
     const db = connect({ connectionString: address, connectionsMax: 2, waitMs: 60_000, onError: () => {} })
     onTestFinished(async () => {
       await db.pool.end()
-      for (const line of lines) await line.stop()
+      for (const proxy of proxies) await proxy.stop()
     })
     // The connections that only looked for the server are closed a moment later.
-    const portsUsed = () => lines.map((line) => line.count())
+    const portsUsed = () => proxies.map((proxy) => proxy.count())
     expect(await db.query(sql`select 1 as one`)).toEqual([{ one: 1 }])
     await expect.poll(portsUsed).toEqual([1, 0])
-    lines[0]?.setDown(true)
+    proxies[0]?.setDown(true)
     await expect.poll(async () => await db.query(sql`select 1`).catch(isDatabaseUnavailable)).toHaveLength(1)
     await expect.poll(portsUsed).toEqual([0, 1])
-    lines[1]?.setDown(true)
+    proxies[1]?.setDown(true)
     await expect
       .poll(async () => await db.query(sql`select 1`).catch(String))
       .toMatch(

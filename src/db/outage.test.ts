@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
-import { openDatabaseLine } from '../../test/support/database-line.ts'
+import { openDatabaseProxy } from '../../test/support/database-proxy.ts'
 import { checkWritable, connect, type Db, isDatabaseUnavailable, sql } from './sql.ts'
 
 let database: TestDatabase
@@ -23,11 +23,11 @@ describe('a statement without an answer', () => {
   })
 
   it('fails when its connection was lost, and the next one uses another connection', async () => {
-    const line = await openDatabaseLine(database.connectionString)
-    onTestFinished(async () => await line.stop())
-    const db = open(line.connectionString)
+    const proxy = await openDatabaseProxy(database.connectionString)
+    onTestFinished(async () => await proxy.stop())
+    const db = open(proxy.connectionString)
     await db.query(sql`select 1`)
-    line.loseConnections()
+    proxy.loseConnections()
     const failure = await db.query(sql`select 1`).catch((error: unknown) => error)
     expect(failure).toMatchObject({ message: 'the connection to the database was lost' })
     expect(isDatabaseUnavailable(failure)).toBe(true)

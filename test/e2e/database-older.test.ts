@@ -19,7 +19,7 @@ import { settleDepsWith } from '../support/acquirer.ts'
 import { manualClock } from '../support/clock.ts'
 import { openCommandLine } from '../support/command-line.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { openDatabaseLine } from '../support/database-line.ts'
+import { openDatabaseProxy } from '../support/database-proxy.ts'
 import { charge, openQuietBank } from '../support/payments.ts'
 import { fetchRefundable } from '../support/refunds.ts'
 import { startTestService } from '../support/service.ts'
@@ -63,25 +63,25 @@ it('freezes payouts and reads the lists again when the database becomes an older
     log: { warn: () => {} },
   })
   const server = await startSimulatorServer({ simulator: bank, host: '127.0.0.1', port: 0 })
-  const line = await openDatabaseLine(database.connectionString)
+  const proxy = await openDatabaseProxy(database.connectionString)
   cleanups.push(async () => {
-    await line.stop()
+    await proxy.stop()
     await server.close()
     await bank.close()
   })
   const lines: Record<string, unknown>[] = []
   const service = await startTestService({
     clock,
-    database: { db: database.db, connectionString: line.connectionString },
+    database: { db: database.db, connectionString: proxy.connectionString },
     environment: { SIMULATOR_URL: server.url, TOKEN_LIFETIME_SECONDS: '86400' },
     onLog: (one) => lines.push(one),
   })
   cleanups.push(service.stop)
   const whileDown = async (...statements: string[]) => {
-    line.setDown(true)
+    proxy.setDown(true)
     await admin.query(sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`)
     for (const statement of statements) await admin.query(raw(statement))
-    line.setDown(false)
+    proxy.setDown(false)
   }
 
   const { id, uri } = await charge(service)
@@ -266,8 +266,8 @@ it('notices that the database lacks one transaction that was acknowledged', asyn
 it('notices that one charge was lost when an asynchronous standby became the primary', async () => {
   const pair = await startPair()
   cleanups.push(pair.stop)
-  const primary = await openDatabaseLine(pair.primary)
-  const standby = await openDatabaseLine(pair.standby.connectionString)
+  const primary = await openDatabaseProxy(pair.primary)
+  const standby = await openDatabaseProxy(pair.standby.connectionString)
   cleanups.push(primary.stop, standby.stop)
   const { host } = new URL(standby.connectionString)
   const connectionString = primary.connectionString.replace(/(?=\/[^/]*$)/, `,${host}`)
@@ -282,7 +282,7 @@ it('notices that one charge was lost when an asynchronous standby became the pri
   await blocker.query('begin; select from database_mark for update')
   const isReplicated = `select from transactions where id = '${first.id}'`
   await eventually(async () => (await pair.standby.query(isReplicated)).length === 1)
-  pair.cut()
+  pair.disconnectStandby()
   const last = await charge(service)
   primary.setDown(true)
   blocker.release(true)

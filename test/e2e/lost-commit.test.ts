@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { type DatabaseLine, openDatabaseLine } from '../support/database-line.ts'
+import { type DatabaseProxy, openDatabaseProxy } from '../support/database-proxy.ts'
 import { charge, payAt } from '../support/payments.ts'
 import { fetchRefundable, payOne, requestRefund, returnsOf, untilRefund } from '../support/refunds.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
@@ -12,17 +12,17 @@ import { requestWithdrawal, untilWithdrawal } from '../support/withdrawals.ts'
 // The connection breaks after PostgreSQL has committed and before its answer arrives.
 
 let database: TestDatabase
-let line: DatabaseLine
+let proxy: DatabaseProxy
 let service: TestService
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  line = await openDatabaseLine(database.connectionString)
-  service = await startTestService({ database: { db: database.db, connectionString: line.connectionString } })
+  proxy = await openDatabaseProxy(database.connectionString)
+  service = await startTestService({ database: { db: database.db, connectionString: proxy.connectionString } })
 })
 afterAll(async () => {
   await service.stop()
-  await line.stop()
+  await proxy.stop()
   await database.drop()
 })
 
@@ -30,7 +30,7 @@ const unavailable = { status: 503, body: { code: 'database_unavailable' } }
 
 it('a charge is created once', async () => {
   const body = smallestTransaction({ idempotencyKey: randomUUID(), externalCode: randomUUID() })
-  const lost = line.loseAnswerTo('insert-transactions', String(body.idempotencyKey))
+  const lost = proxy.loseAnswerTo('insert-transactions', String(body.idempotencyKey))
   expect(await service.call('/transaction', { body })).toMatchObject(unavailable)
   await lost
   const again = await service.call<{ id: string }>('/transaction', { body })
@@ -42,7 +42,7 @@ it('a charge is created once', async () => {
 
 it('a payment is recorded once', async () => {
   const { id, uri } = await charge(service)
-  const lost = line.loseAnswerTo('lock-to-be-paid', 'commit\0')
+  const lost = proxy.loseAnswerTo('lock-to-be-paid', 'commit\0')
   await payAt(service, uri)
   await service.runJob('transactions.poll')
   await lost
@@ -56,7 +56,7 @@ it('a payment is recorded once', async () => {
 it('a refund is made and sent once', async () => {
   const { id, endToEnd } = await payOne(service, 1_000)
   const idempotencyKey = randomUUID()
-  const lost = line.loseAnswerTo(idempotencyKey, 'commit\0')
+  const lost = proxy.loseAnswerTo(idempotencyKey, 'commit\0')
   expect(await requestRefund(service, id, { amount: 400, idempotencyKey })).toMatchObject(unavailable)
   await lost
   const again = await requestRefund(service, id, { amount: 400, idempotencyKey })
@@ -68,7 +68,7 @@ it('a refund is made and sent once', async () => {
 it('a withdrawal is made and sent once', async () => {
   await payOne(service, 5_000)
   const idempotencyKey = randomUUID()
-  const lost = line.loseAnswerTo(idempotencyKey, 'commit\0')
+  const lost = proxy.loseAnswerTo(idempotencyKey, 'commit\0')
   const body = { amount: 700, idempotencyKey, pixKey: { key: randomUUID(), type: 'EVP' } }
   expect(await requestWithdrawal(service, body)).toMatchObject(unavailable)
   await lost

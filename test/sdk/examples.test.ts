@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Guiche } from '../../sdk/src/index.ts'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
 import { sql } from '../../src/db/sql.ts'
-import { type BadLine, openBadLine } from '../support/bad-line.ts'
 import { manualClock } from '../support/clock.ts'
+import { type FaultyProxy, openFaultyProxy } from '../support/faulty-proxy.ts'
 import { refundInPart } from '../support/payments.ts'
 import { findFreePort } from '../support/process.ts'
 import { findPython } from '../support/python.ts'
@@ -29,13 +29,13 @@ let guiche: Guiche
 let secret: string
 let sandboxFile: string
 let service: TestService
-let line: BadLine
+let proxy: FaultyProxy
 
 beforeAll(async () => {
   service = await startTestService({ clock: manualClock(new Date()) })
   cleanups.push(service.stop)
-  line = await openBadLine(service.baseUrl)
-  cleanups.push(line.stop)
+  proxy = await openFaultyProxy(service.baseUrl)
+  cleanups.push(proxy.stop)
   sandboxFile = join(service.dataDir, 'sandbox.json')
   const { sandbox } = service
   secret = sandbox.webhookSecret
@@ -85,7 +85,7 @@ describe.each(examples)('examples/$name', ({ name, needs: [command = '', ...args
     await revokeTokens()
     expect((await fetch(`${shop}/orders`, { method: 'POST' })).ok).toBe(true)
 
-    line.plan('POST /transaction', { status: 429, headers: { 'retry-after': '2' } })
+    proxy.plan('POST /transaction', { status: 429, headers: { 'retry-after': '2' } })
     const sentAt = performance.now()
     expect((await fetch(`${shop}/orders`, { method: 'POST' })).ok).toBe(true)
     expect(performance.now() - sentAt).toBeGreaterThan(1_950)
@@ -126,7 +126,7 @@ async function startShop(name: string, [command = '', ...args]: string[], build?
     HOME: process.env.HOME,
     PORT: String(port),
     GUICHE_SANDBOX: sandboxFile,
-    GUICHE_URL: line.baseUrl,
+    GUICHE_URL: proxy.baseUrl,
     PYTHONPATH: resolve('sdk-python/src'),
     PYTHONDONTWRITEBYTECODE: '1',
   }

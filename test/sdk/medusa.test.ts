@@ -9,7 +9,7 @@ import { Guiche } from '../../sdk/src/index.ts'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
 import { manualClock } from '../support/clock.ts'
 import { createEmptyDatabase } from '../support/database.ts'
-import { openDatabaseLine } from '../support/database-line.ts'
+import { openDatabaseProxy } from '../support/database-proxy.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
 
@@ -188,7 +188,7 @@ it.skipIf(medusaFolder === '')('the provider compiles with Medusa, and works in 
   const folder = await mkdtemp(join(tmpdir(), 'guiche-medusa-'))
   const database = await createEmptyDatabase()
   // Medusa knows no socket in a folder.
-  const line = await openDatabaseLine(database.connectionString)
+  const proxy = await openDatabaseProxy(database.connectionString)
   try {
     const run = promisify(execFile)
     await symlink(resolve(medusaFolder, 'node_modules'), join(folder, 'node_modules'))
@@ -204,7 +204,7 @@ it.skipIf(medusaFolder === '')('the provider compiles with Medusa, and works in 
       env: {
         PATH: process.env.PATH,
         LOG_LEVEL: 'error',
-        DATABASE_URL: line.connectionString,
+        DATABASE_URL: proxy.connectionString,
         GUICHE_SANDBOX: JSON.stringify({ ...service.sandbox, baseUrl: service.baseUrl }),
       },
     })
@@ -212,7 +212,7 @@ it.skipIf(medusaFolder === '')('the provider compiles with Medusa, and works in 
     // After its migrations.
     expect(stdout.slice(-expected.length)).toBe(expected)
   } finally {
-    await line.stop()
+    await proxy.stop()
     await database.drop()
     await rm(folder, { recursive: true })
   }

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Guiche, GuicheError } from '../../sdk/src/index.ts'
-import { type BadLine, openBadLine } from '../support/bad-line.ts'
+import { type FaultyProxy, openFaultyProxy } from '../support/faulty-proxy.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
-let line: BadLine
+let proxy: FaultyProxy
 let guiche: Guiche
 
 beforeAll(async () => {
@@ -12,9 +12,9 @@ beforeAll(async () => {
 })
 afterAll(async () => await service.stop())
 beforeEach(async () => {
-  line = await openBadLine(service.baseUrl)
-  guiche = new Guiche({ ...service.sandbox, baseUrl: line.baseUrl })
-  return async () => await line.stop()
+  proxy = await openFaultyProxy(service.baseUrl)
+  guiche = new Guiche({ ...service.sandbox, baseUrl: proxy.baseUrl })
+  return async () => await proxy.stop()
 })
 
 describe('waiting for a transaction', () => {
@@ -28,10 +28,10 @@ describe('waiting for a transaction', () => {
   it('ends as soon as the caller’s condition is met, even when answers are lost', async () => {
     const { id, pixResponse } = await guiche.transactions.create({ amount: 2590 })
     await guiche.sandbox.pay({ uri: pixResponse.uri })
-    line.plan(`GET /transaction/${id}`, 'lose-answer', { status: 503 })
+    proxy.plan(`GET /transaction/${id}`, 'lose-answer', { status: 503 })
     const paid = await guiche.transactions.waitFor(id, ({ amountPaid }) => amountPaid !== undefined)
     expect(paid.amountPaid).toBe(2590)
-    expect(line.count(`GET /transaction/${id}`)).toBeGreaterThanOrEqual(3)
+    expect(proxy.count(`GET /transaction/${id}`)).toBeGreaterThanOrEqual(3)
   })
 
   it('reports the current status when the time is over, after polling less and less often', async () => {
@@ -41,7 +41,7 @@ describe('waiting for a transaction', () => {
       code: 'wait_timed_out',
       detail: `Transaction ${id} is PIX_QRCODE_GENERATED, not PAID, after 3000 ms. Wait longer, or check again later.`,
     })
-    expect(line.count(`GET /transaction/${id}`)).toBeLessThanOrEqual(8)
+    expect(proxy.count(`GET /transaction/${id}`)).toBeLessThanOrEqual(8)
   })
 
   it('polls once more shortly before the time is over', async () => {
@@ -53,7 +53,7 @@ describe('waiting for a transaction', () => {
 
   it('ends in time without an answer', async () => {
     const { id } = await guiche.transactions.create({ amount: 2590 })
-    line.plan(`GET /transaction/${id}`, 'hang')
+    proxy.plan(`GET /transaction/${id}`, 'hang')
     const error = await failure(guiche.transactions.waitFor(id, () => true, { timeoutMs: 100 }))
     expect(error.message).toMatch(/is of unknown status, not as it was waited for, after 100 ms/)
   })
@@ -80,7 +80,7 @@ describe('following the events', () => {
       ['90', 90_000],
       ['999999999', 3_600_000],
     ] as const) {
-      line.plan('GET /event', { status: 429, headers: { 'retry-after': retryAfter } })
+      proxy.plan('GET /event', { status: 429, headers: { 'retry-after': retryAfter } })
       const stop = new AbortController()
       const following = guiche.events.follow({}, { signal: stop.signal }).next()
       const ended = expect(following).rejects.toThrow('enough')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { pino } from 'pino'
 import { asAdministrator, type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
-import { openDatabaseLine } from './database-line.ts'
+import { openDatabaseProxy } from './database-proxy.ts'
 import { freeze, postgresProcesses, postmasterOf } from './postmaster.ts'
 import { makeMigratedDataDir } from './process.ts'
 
@@ -24,7 +24,7 @@ export type Pair = {
   primary: string
   standby: Standby
   /** From now on nothing that the primary commits reaches the standby. */
-  cut(): void
+  disconnectStandby(): void
   stop(): Promise<void>
 }
 
@@ -32,8 +32,8 @@ export type Pair = {
 export async function startPair(): Promise<Pair> {
   const [one, two] = [await makeMigratedDataDir(), await makeMigratedDataDir()]
   const primary = await startEmbeddedPostgres({ dataDir: one.dataDir, log })
-  const line = await openDatabaseLine(primary.connectionString)
-  const { port } = new URL(line.connectionString)
+  const proxy = await openDatabaseProxy(primary.connectionString)
+  const { port } = new URL(proxy.connectionString)
   const folder = join(two.dataDir, 'postgres')
   await appendFile(
     join(folder, 'postgresql.conf'),
@@ -65,10 +65,10 @@ export async function startPair(): Promise<Pair> {
         running = await startEmbeddedPostgres({ dataDir: two.dataDir, log })
       },
     },
-    cut: () => line.setDown(true),
+    disconnectStandby: () => proxy.setDown(true),
     async stop() {
       await running.stop()
-      await line.stop()
+      await proxy.stop()
       await primary.stop()
       await Promise.all([one.remove(), two.remove()])
     },

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { connect as openPool, sql } from '../../src/db/sql.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { openDatabaseLine } from '../support/database-line.ts'
+import { openDatabaseProxy } from '../support/database-proxy.ts'
 import { charge, payAt } from '../support/payments.ts'
 import { findFreePort } from '../support/process.ts'
 import { fetchRefundable } from '../support/refunds.ts'
@@ -31,9 +31,9 @@ afterAll(async () => await database.drop())
 /** Returns the address of the database behind a PgBouncer with these settings. */
 async function startPgBouncer(...settings: string[]): Promise<string> {
   // It may not enter the private folder of PostgreSQL's socket, and refuses to run as root.
-  const line = await openDatabaseLine(database.connectionString)
+  const proxy = await openDatabaseProxy(database.connectionString)
   const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
-  const server = new URL(line.connectionString)
+  const server = new URL(proxy.connectionString)
   const folder = await mkdtemp(join(tmpdir(), 'guiche-pgbouncer-'))
   await chmod(folder, 0o755)
   const port = await findFreePort()
@@ -48,7 +48,7 @@ async function startPgBouncer(...settings: string[]): Promise<string> {
   cleanups.push(async () => {
     child.kill('SIGKILL')
     await ended
-    await line.stop()
+    await proxy.stop()
     await rm(folder, { recursive: true })
   })
   await untilListening(child, port)

@@ -9,11 +9,11 @@ import {
   RateLimitedError,
   ServerError,
 } from '../../sdk/src/index.ts'
-import { type BadLine, openBadLine } from '../support/bad-line.ts'
+import { type FaultyProxy, openFaultyProxy } from '../support/faulty-proxy.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
-let line: BadLine
+let proxy: FaultyProxy
 let guiche: Guiche
 
 beforeAll(async () => {
@@ -21,14 +21,14 @@ beforeAll(async () => {
 })
 afterAll(async () => await service.stop())
 beforeEach(async () => {
-  line = await openBadLine(service.baseUrl)
+  proxy = await openFaultyProxy(service.baseUrl)
   guiche = connect()
-  return async () => await line.stop()
+  return async () => await proxy.stop()
 })
 
 function connect(options: Partial<GuicheOptions> = {}): Guiche {
   const { clientId, clientSecret } = service.sandbox
-  return new Guiche({ clientId, clientSecret, baseUrl: line.baseUrl, ...options } as GuicheOptions)
+  return new Guiche({ clientId, clientSecret, baseUrl: proxy.baseUrl, ...options } as GuicheOptions)
 }
 
 const payout = { amount: 1000, pixKey: { key: 'maria@example.com', type: 'EMAIL' } } as const
@@ -41,10 +41,10 @@ describe('a call that is safe to repeat', () => {
       detail: 'It is not known yet.',
       requestId: 'a-request',
     })
-    line.plan('POST /transaction', 'lose-answer', { status: 500, body }, 'lose-request', unavailable)
+    proxy.plan('POST /transaction', 'lose-answer', { status: 500, body }, 'lose-request', unavailable)
     const externalCode = 'created-only-once'
     const { id } = await guiche.transactions.create({ amount: 1000, externalCode })
-    expect(line.count('POST /transaction')).toBe(5)
+    expect(proxy.count('POST /transaction')).toBe(5)
     const all = await guiche.transactions.list({ externalCode }).all()
     expect(all.map((one) => one.id)).toEqual([id])
   })
@@ -53,24 +53,24 @@ describe('a call that is safe to repeat', () => {
     const { id, pixResponse } = await guiche.transactions.create({ amount: 50_000 })
     await guiche.sandbox.pay({ uri: pixResponse.uri })
     await expect.poll(async () => (await guiche.transactions.get(id)).status).toBe('PAID')
-    line.plan(`POST /transaction/${id}/refund`, 'lose-answer')
+    proxy.plan(`POST /transaction/${id}/refund`, 'lose-answer')
     await guiche.transactions.refund(id, { amount: 100 })
     expect((await guiche.transactions.get(id)).refunds).toHaveLength(1)
 
-    line.plan('POST /withdrawal', 'lose-answer', { status: 502 })
+    proxy.plan('POST /withdrawal', 'lose-answer', { status: 502 })
     const withdrawal = await guiche.withdrawals.create(payout)
     expect((await guiche.withdrawals.list().all()).map((one) => one.id)).toEqual([withdrawal.id])
-    line.plan(`POST /withdrawal/${withdrawal.id}/cancel`, { status: 504 })
+    proxy.plan(`POST /withdrawal/${withdrawal.id}/cancel`, { status: 504 })
     const canceled = await guiche.withdrawals.cancel(withdrawal.id).catch((error: GuicheError) => error)
     // It may have been sent in the meantime; either way it was requested again.
     expect(canceled instanceof GuicheError ? canceled.code : canceled.status).toMatch(
       /withdrawal_not_possible|CANCELED/,
     )
-    expect(line.count(`POST /withdrawal/${withdrawal.id}/cancel`)).toBe(2)
+    expect(proxy.count(`POST /withdrawal/${withdrawal.id}/cancel`)).toBe(2)
   })
 
   it('is repeated with the caller’s key, and the final error has the key', async () => {
-    line.plan('POST /transaction', 'lose-answer', 'lose-answer')
+    proxy.plan('POST /transaction', 'lose-answer', 'lose-answer')
     const error = await failure(guiche.transactions.create({ amount: 1000 }, { maxRetries: 1 }))
     expect(error).toBeInstanceOf(ConnectionError)
     expect(error).toMatchObject({ code: 'connection_failed', cause: expect.any(TypeError), status: undefined })
@@ -83,42 +83,42 @@ describe('a call that is safe to repeat', () => {
   })
 
   it('waits as long as the service asks', async () => {
-    line.plan('GET /balance', { status: 429, headers: { 'retry-after': '1' } })
+    proxy.plan('GET /balance', { status: 429, headers: { 'retry-after': '1' } })
     const start = performance.now()
     await guiche.balance.get()
     expect(performance.now() - start).toBeGreaterThan(950)
-    expect(line.count('GET /balance')).toBe(2)
+    expect(proxy.count('GET /balance')).toBe(2)
   })
 
   it('does not wait for an hour: the error says how long that would be', async () => {
-    line.plan('GET /balance', { status: 429, headers: { 'retry-after': '3600' } })
+    proxy.plan('GET /balance', { status: 429, headers: { 'retry-after': '3600' } })
     const error = await failure(guiche.balance.get())
     expect(error).toBeInstanceOf(RateLimitedError)
     expect(error.retryAfterSeconds).toBe(3600)
-    expect(line.count('GET /balance')).toBe(1)
+    expect(proxy.count('GET /balance')).toBe(1)
   })
 
   it('is tried no more than the maximum', async () => {
-    line.plan('GET /balance', ...Array(9).fill(unavailable))
+    proxy.plan('GET /balance', ...Array(9).fill(unavailable))
     const error = await failure(guiche.balance.get({}, { maxRetries: 2 }))
     expect(error).toBeInstanceOf(ServerError)
     expect(error).toMatchObject({ code: 'unexpected_answer', status: 503 })
-    expect(line.count('GET /balance')).toBe(3)
+    expect(proxy.count('GET /balance')).toBe(3)
     expect(await failure(guiche.balance.get({}, { maxRetries: 0 }))).toMatchObject({ status: 503 })
-    expect(line.count('GET /balance')).toBe(4)
+    expect(proxy.count('GET /balance')).toBe(4)
   })
 
   it('times out when nothing arrives, and is tried again', async () => {
-    line.plan('GET /balance', 'hang', 'hang')
+    proxy.plan('GET /balance', 'hang', 'hang')
     const error = await failure(guiche.balance.get({}, { timeoutMs: 200, maxRetries: 0 }))
     expect(error).toBeInstanceOf(ConnectionError)
     expect(error).toMatchObject({ code: 'timeout', message: expect.stringContaining('No answer within 200 ms') })
     await guiche.balance.get({}, { timeoutMs: 3_000 })
-    expect(line.count('GET /balance')).toBeGreaterThanOrEqual(3)
+    expect(proxy.count('GET /balance')).toBeGreaterThanOrEqual(3)
   })
 
   it('times out when its answer never ends', async () => {
-    line.plan('GET /balance', { status: 200, body: '{"available":', neverEnds: true })
+    proxy.plan('GET /balance', { status: 200, body: '{"available":', neverEnds: true })
     expect(await failure(guiche.balance.get({}, { timeoutMs: 200, maxRetries: 0 }))).toMatchObject({ code: 'timeout' })
   })
 
@@ -130,59 +130,59 @@ describe('a call that is safe to repeat', () => {
 describe('a call that is not safe to repeat', () => {
   it('is not repeated when its outcome is unknown', async () => {
     const { pixResponse } = await guiche.transactions.create({ amount: 1000 })
-    line.plan('POST /sandbox/payment', 'lose-answer')
+    proxy.plan('POST /sandbox/payment', 'lose-answer')
     const error = await failure(guiche.sandbox.pay({ uri: pixResponse.uri }))
     expect(error).toMatchObject({ code: 'connection_failed', idempotencyKey: undefined })
     expect(error.message).toMatch(/Check before you repeat it/)
-    expect(line.count('POST /sandbox/payment')).toBe(1)
-    line.plan('POST /webhook/delivery', { status: 503 })
+    expect(proxy.count('POST /sandbox/payment')).toBe(1)
+    proxy.plan('POST /webhook/delivery', { status: 503 })
     expect(await failure(guiche.deliveries.resend('an-event'))).toMatchObject({ status: 503 })
-    expect(line.count('POST /webhook/delivery')).toBe(1)
+    expect(proxy.count('POST /webhook/delivery')).toBe(1)
   })
 
   it('is repeated when it was refused before anything was done', async () => {
     const { pixResponse } = await guiche.transactions.create({ amount: 1000 })
-    line.plan('POST /sandbox/payment', { status: 429, headers: { 'retry-after': '0' } })
+    proxy.plan('POST /sandbox/payment', { status: 429, headers: { 'retry-after': '0' } })
     await guiche.sandbox.pay({ uri: pixResponse.uri })
-    expect(line.count('POST /sandbox/payment')).toBe(2)
+    expect(proxy.count('POST /sandbox/payment')).toBe(2)
   })
 
   it.each([422, 404, 403])('is not repeated when it is answered %i', async (status) => {
-    line.plan('POST /transaction', { status, body: '{}' })
+    proxy.plan('POST /transaction', { status, body: '{}' })
     expect(await failure(guiche.transactions.create({ amount: 1000 }))).toMatchObject({ status })
-    expect(line.count('POST /transaction')).toBe(1)
+    expect(proxy.count('POST /transaction')).toBe(1)
   })
 
   it('is not repeated when payouts are frozen', async () => {
     const body = JSON.stringify({ code: 'payouts_stopped', detail: 'Money does not leave.', requestId: 'a-request' })
-    line.plan('POST /withdrawal', { status: 503, body })
+    proxy.plan('POST /withdrawal', { status: 503, body })
     expect(await failure(guiche.withdrawals.create(payout))).toMatchObject({ code: 'payouts_stopped' })
-    expect(line.count('POST /withdrawal')).toBe(1)
+    expect(proxy.count('POST /withdrawal')).toBe(1)
   })
 })
 
 describe('an abort', () => {
   it('ends a try, with the given reason', async () => {
-    line.plan('GET /balance', 'hang')
+    proxy.plan('GET /balance', 'hang')
     const controller = new AbortController()
     const balance = guiche.balance.get({}, { signal: controller.signal })
-    await expect.poll(() => line.count('GET /balance')).toBe(1)
+    await expect.poll(() => proxy.count('GET /balance')).toBe(1)
     const reason = new Error('The customer left')
     controller.abort(reason)
     await expect(balance).rejects.toBe(reason)
   })
 
   it('ends a pause, and the wait for a token, which others still get', async () => {
-    line.plan('GET /balance', { status: 429, headers: { 'retry-after': '30' } })
+    proxy.plan('GET /balance', { status: 429, headers: { 'retry-after': '30' } })
     const pausing = new AbortController()
     const paused = guiche.balance.get({}, { signal: pausing.signal })
-    await expect.poll(() => line.count('GET /balance')).toBe(1)
+    await expect.poll(() => proxy.count('GET /balance')).toBe(1)
     pausing.abort()
     await expect(paused).rejects.toMatchObject({ name: 'AbortError' })
 
     const other = connect()
     const waiting = new AbortController()
-    line.plan('POST /auth/token', unavailable)
+    proxy.plan('POST /auth/token', unavailable)
     const [left, stayed] = [other.balance.get({}, { signal: waiting.signal }), other.balance.get()]
     waiting.abort()
     await expect(left).rejects.toMatchObject({ name: 'AbortError' })
@@ -191,12 +191,12 @@ describe('an abort', () => {
 
   it('sends nothing when it came first', async () => {
     await expect(guiche.balance.get({}, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
-    expect(line.count('GET /balance')).toBe(0)
+    expect(proxy.count('GET /balance')).toBe(0)
   })
 
   it('ends an export that is being read', async () => {
     const controller = new AbortController()
-    line.plan('GET /transaction.csv', {
+    proxy.plan('GET /transaction.csv', {
       status: 200,
       headers: { 'content-type': 'text/csv' },
       body: 'id',
@@ -212,16 +212,16 @@ describe('tokens', () => {
   it('are fetched once for many concurrent calls, and kept', async () => {
     await Promise.all(Array.from({ length: 20 }, () => guiche.balance.get()))
     await guiche.balance.get()
-    expect(line.count('POST /auth/token')).toBe(1)
+    expect(proxy.count('POST /auth/token')).toBe(1)
   })
 
   it('are renewed before they end, by their lifetime', async () => {
     const token = { access_token: service.token, expires_in: 4_000_000_000, expires_in_sec: 1 }
-    line.plan('POST /auth/token', { status: 200, body: JSON.stringify(token) })
+    proxy.plan('POST /auth/token', { status: 200, body: JSON.stringify(token) })
     await guiche.balance.get()
     await new Promise((done) => setTimeout(done, 950))
     await guiche.balance.get()
-    expect(line.count('POST /auth/token')).toBe(2)
+    expect(proxy.count('POST /auth/token')).toBe(2)
   })
 
   it('are renewed when the service says that they have expired, and the call is repeated once', async () => {
@@ -229,51 +229,51 @@ describe('tokens', () => {
     service.clock.advance(901_000)
     const { id } = await guiche.transactions.create({ amount: 1000 })
     expect(id).toBeTypeOf('string')
-    expect(line.count('POST /auth/token')).toBe(2)
-    expect(line.count('POST /transaction')).toBe(2)
+    expect(proxy.count('POST /auth/token')).toBe(2)
+    expect(proxy.count('POST /transaction')).toBe(2)
     // Calls that must not be sent twice too: nothing was done.
     service.clock.advance(901_000)
     const error = await failure(guiche.sandbox.pay({ uri: 'none' }))
     expect(error.code).toBe('payment_refused')
-    expect(line.count('POST /sandbox/payment')).toBe(2)
+    expect(proxy.count('POST /sandbox/payment')).toBe(2)
   })
 
   it('are not requested repeatedly when they are refused repeatedly', async () => {
     const body = JSON.stringify({ code: 'token_revoked', detail: 'It was revoked.' })
-    line.plan('GET /balance', ...Array(5).fill({ status: 401, body }))
+    proxy.plan('GET /balance', ...Array(5).fill({ status: 401, body }))
     const error = await failure(guiche.balance.get())
     expect(error).toBeInstanceOf(AuthenticationError)
     expect(error.code).toBe('token_revoked')
-    expect(line.count('GET /balance')).toBe(2)
-    expect(line.count('POST /auth/token')).toBe(2)
+    expect(proxy.count('GET /balance')).toBe(2)
+    expect(proxy.count('POST /auth/token')).toBe(2)
   })
 
   it('are requested within the limits of the call, which other calls do not have', async () => {
-    line.plan('POST /auth/token', 'hang', unavailable)
+    proxy.plan('POST /auth/token', 'hang', unavailable)
     const patient = guiche.balance.get()
-    await expect.poll(() => line.count('POST /auth/token')).toBe(1)
+    await expect.poll(() => proxy.count('POST /auth/token')).toBe(1)
     expect(await failure(guiche.balance.get({}, { maxRetries: 0 }))).toMatchObject({ status: 503 })
-    expect(line.count('POST /auth/token')).toBe(2)
-    line.plan('POST /auth/token', 'hang')
+    expect(proxy.count('POST /auth/token')).toBe(2)
+    proxy.plan('POST /auth/token', 'hang')
     expect(await failure(guiche.balance.get({}, { timeoutMs: 50, maxRetries: 0 }))).toMatchObject({ code: 'timeout' })
-    await line.stop()
+    await proxy.stop()
     expect(await failure(patient)).toBeInstanceOf(ConnectionError)
   })
 
   it('are requested again when the token endpoint fails briefly', async () => {
-    line.plan('POST /auth/token', { status: 502, body: '{"error":"server_error","error_description":"Later."}' })
+    proxy.plan('POST /auth/token', { status: 502, body: '{"error":"server_error","error_description":"Later."}' })
     await guiche.balance.get()
-    expect(line.count('POST /auth/token')).toBe(2)
+    expect(proxy.count('POST /auth/token')).toBe(2)
   })
 
   it('keep the key in the error when an earlier try of the call may have been carried out', async () => {
     const hasty = connect({ maxRetries: 1 })
     await hasty.balance.get()
-    line.plan('POST /transaction', 'lose-answer', {
+    proxy.plan('POST /transaction', 'lose-answer', {
       status: 401,
       body: '{"code":"token_expired","detail":"It ended."}',
     })
-    line.plan('POST /auth/token', 'lose-request', 'lose-request')
+    proxy.plan('POST /auth/token', 'lose-request', 'lose-request')
     const externalCode = 'known-by-its-key'
     const error = await failure(hasty.transactions.create({ amount: 1000, externalCode }))
     expect(error).toBeInstanceOf(ConnectionError)
@@ -288,15 +288,15 @@ describe('tokens', () => {
     const error = await failure(wrong.balance.get())
     expect(error).toBeInstanceOf(AuthenticationError)
     expect(error.message).toMatch(/client id or its secret.*\[invalid_client, HTTP 401/)
-    expect(line.count('POST /auth/token')).toBe(1)
+    expect(proxy.count('POST /auth/token')).toBe(1)
   })
 
   it('of the caller are requested for each call', async () => {
     const given = ['not-good', await freshToken()]
-    const client = new Guiche({ baseUrl: line.baseUrl, accessToken: async () => given.shift() ?? null })
+    const client = new Guiche({ baseUrl: proxy.baseUrl, accessToken: async () => given.shift() ?? null })
     await client.balance.get()
-    expect(line.count('POST /auth/token')).toBe(0)
-    expect(await failure(new Guiche({ baseUrl: line.baseUrl, accessToken: () => null }).balance.get())).toMatchObject({
+    expect(proxy.count('POST /auth/token')).toBe(0)
+    expect(await failure(new Guiche({ baseUrl: proxy.baseUrl, accessToken: () => null }).balance.get())).toMatchObject({
       code: 'missing_token',
     })
   })
@@ -304,12 +304,12 @@ describe('tokens', () => {
 
 describe('sensitive data', () => {
   it('is not sent elsewhere on a redirect', async () => {
-    const elsewhere = await openBadLine(service.baseUrl)
+    const elsewhere = await openFaultyProxy(service.baseUrl)
     const moved = { status: 307, headers: { location: `${elsewhere.baseUrl}/auth/token` } }
-    line.plan('POST /auth/token', moved, moved)
+    proxy.plan('POST /auth/token', moved, moved)
     const error = await failure(guiche.balance.get())
     expect(error).toMatchObject({ code: 'unexpected_answer', status: 307, detail: expect.stringMatching(/redirect/) })
-    line.plan('GET /balance', moved)
+    proxy.plan('GET /balance', moved)
     expect(await failure(connect({ accessToken: () => service.token }).balance.get())).toMatchObject({ status: 307 })
     await elsewhere.stop()
     expect(elsewhere.requests).toEqual([])
@@ -320,25 +320,25 @@ describe('sensitive data', () => {
     await guiche.balance.get()
     const { clientSecret } = service.sandbox
     const shown: unknown[] = [guiche, JSON.stringify(guiche)]
-    line.plan('POST /transaction', 'lose-answer', { status: 500 }, { status: 200, body: 'no JSON' }, { status: 302 })
+    proxy.plan('POST /transaction', 'lose-answer', { status: 500 }, { status: 200, body: 'no JSON' }, { status: 302 })
     for (let left = 4; left > 0; left -= 1)
       shown.push(await failure(guiche.transactions.create({ amount: 1000 }, { maxRetries: 0 })))
-    line.plan('POST /auth/token', 'lose-answer', { status: 307, headers: { location: 'http://127.0.0.1:1/' } })
+    proxy.plan('POST /auth/token', 'lose-answer', { status: 307, headers: { location: 'http://127.0.0.1:1/' } })
     for (let left = 2; left > 0; left -= 1) shown.push(await failure(connect({ maxRetries: 0 }).balance.get()))
-    const spoiled = new Guiche({ baseUrl: line.baseUrl, accessToken: () => `${clientSecret}\nand more` })
+    const spoiled = new Guiche({ baseUrl: proxy.baseUrl, accessToken: () => `${clientSecret}\nand more` })
     shown.push(await spoiled.balance.get().catch((error: unknown) => error))
     for (const baseUrl of [`http://user:${clientSecret}@127.0.0.1/`, `not an address ${clientSecret}`])
       shown.push(caught(() => new Guiche({ baseUrl, clientId: 'id', clientSecret })))
 
     const text = shown.map((one) => inspect(one, { depth: Infinity, showHidden: true })).join('\n')
     expect(text).toMatch(/redirect/)
-    const bearer = line.requests.map(({ headers }) => headers.authorization?.replace('Bearer ', '')).filter(Boolean)
+    const bearer = proxy.requests.map(({ headers }) => headers.authorization?.replace('Bearer ', '')).filter(Boolean)
     expect(bearer.length).toBeGreaterThan(0)
     for (const secret of [clientSecret, ...bearer]) expect(text).not.toContain(secret)
   })
 
   it('is checked when the client is created', () => {
-    const baseUrl = line.baseUrl
+    const baseUrl = proxy.baseUrl
     expect(caught(() => new Guiche({ baseUrl, clientId: '', clientSecret: '' }))).toMatchObject({
       message: expect.stringContaining('environment variable'),
     })
@@ -347,7 +347,7 @@ describe('sensitive data', () => {
 
   it('is accompanied by the SDK’s version and a request id', async () => {
     const error = await failure(guiche.transactions.get('00000000-0000-4000-8000-000000000000'))
-    const headers = line.requests.at(-1)?.headers
+    const headers = proxy.requests.at(-1)?.headers
     expect(headers?.['x-request-id']).toBe(error.requestId)
     expect(headers?.['user-agent']).toMatch(/^guiche-sdk\/\d/)
   })
@@ -363,7 +363,7 @@ describe('sensitive data', () => {
         }),
       })
     ).json()) as { access_token: string }
-    const error = await failure(new Guiche({ baseUrl: line.baseUrl, accessToken: () => token }).balance.get())
+    const error = await failure(new Guiche({ baseUrl: proxy.baseUrl, accessToken: () => token }).balance.get())
     expect(error).toBeInstanceOf(PermissionError)
     expect(error.code).toBe('insufficient_scope')
   })

@@ -11,7 +11,7 @@ export type RequestOutcome =
   | 'hang'
   | { status: number; headers?: Record<string, string>; body?: string; neverEnds?: true }
 
-export type BadLine = {
+export type FaultyProxy = {
   baseUrl: string
   /** The requests received, as `GET /transaction?page=1`, with their headers. */
   requests: { line: string; headers: IncomingMessage['headers'] }[]
@@ -23,8 +23,8 @@ export type BadLine = {
 }
 
 /** A proxy between a client and a service that behaves like a bad network. */
-export async function openBadLine(target: string): Promise<BadLine> {
-  const requests: BadLine['requests'] = []
+export async function openFaultyProxy(target: string): Promise<FaultyProxy> {
+  const requests: FaultyProxy['requests'] = []
   const plans: { start: string; outcomes: RequestOutcome[] }[] = []
   const server = createServer((incoming, outgoing) => {
     const line = `${incoming.method} ${incoming.url}`

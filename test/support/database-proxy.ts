@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-export type DatabaseLine = {
-  /** The address of a database behind this line. */
+export type DatabaseProxy = {
+  /** The address of a database behind this proxy. */
   connectionString: string
   /** From now on the open connections lose everything that is sent on them, in both directions. New ones work. */
   loseConnections(): void
@@ -19,15 +19,15 @@ export type DatabaseLine = {
 
 type Connection = { client: Socket; server: Socket; isLost: boolean }
 
-/** A line between a service and its PostgreSQL that behaves like a bad network. */
-export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
+/** A proxy between a service and its PostgreSQL that behaves like a bad network. */
+export async function openDatabaseProxy(target: string): Promise<DatabaseProxy> {
   const url = new URL(target)
   const host = url.searchParams.get('host') ?? url.hostname
   const port = url.searchParams.get('port') ?? (url.port || '5432')
   const connections = new Set<Connection>()
   let cut: { texts: string[]; done: () => void } | null = null
   let isDown = false
-  const line = createServer((client) => {
+  const proxy = createServer((client) => {
     if (isDown) return void client.destroy()
     const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(Number(port), host)
     const one: Connection = { client, server, isLost: false }
@@ -62,8 +62,8 @@ export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
       }
     })
   })
-  await new Promise<void>((done) => line.listen(0, '127.0.0.1', done))
-  const address = line.address()
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done))
+  const address = proxy.address()
   const own = new URL(target)
   own.search = ''
   own.hostname = '127.0.0.1'
@@ -84,7 +84,7 @@ export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
     count: () => connections.size,
     stop: async () =>
       await new Promise((done) => {
-        line.close(() => done())
+        proxy.close(() => done())
         for (const { client } of connections) client.destroy()
       }),
   }
