@@ -1,5 +1,5 @@
 import { AppError } from '../../src/lib/errors.ts'
-import { Injected } from './life.ts'
+import { Injected } from './fault-injector.ts'
 
 /**
  * done, refused with an error code for the caller, or lost because the model interrupted it: then nobody knows its

@@ -21,7 +21,7 @@ export async function expectRefund(
   const now = clock.now()
   const seen = await readAll(db, now)
   const row = seen.transactions.find(({ id }) => id === transactionId)
-  if (memory.isStopped) return no('payouts_stopped')
+  if (memory.isFrozen) return no('payouts_stopped')
   if (!row || !/^(?:PAID|INFRACTION)$/.test(row.status)) return no('refund_not_possible')
   if (now.getTime() - (row.payment_date?.getTime() ?? 0) > refundableMs) return no('refund_not_possible')
   const given = seen.refunds.filter((one) => one.transaction_id === row.id && one.status === 'REFUNDED')
@@ -39,7 +39,7 @@ export async function expectWithdrawal(
   { db, clock, memory }: World,
   { merchantId, input }: Extract<Requested, { kind: 'withdrawal' }>,
 ): Promise<Expected> {
-  if (memory.isStopped) return no('payouts_stopped')
+  if (memory.isFrozen) return no('payouts_stopped')
   const now = clock.now()
   const { amount } = input
   const fee = feeBy(memory.rules, merchantId, 'withdrawal', amount, now)

@@ -159,16 +159,16 @@ function findHistoryFaults({ memory }: World, { transactions, withdrawals, event
  */
 async function findPayoutFreezeFaults({ memory, db }: World, { bank }: Seen): Promise<string[]> {
   const payoutFreeze = await findPayoutFreeze(db)
-  const left = countLeft(bank)
+  const left = countSent(bank)
   return [
-    ...((payoutFreeze !== null) === memory.isStopped
+    ...((payoutFreeze !== null) === memory.isFrozen
       ? []
-      : [`money is ${payoutFreeze ? `stopped: ${payoutFreeze.reason}` : 'not stopped'}`]),
-    ...(memory.isStopped && left > memory.leftWhenStopped ? ['money left while it was stopped'] : []),
+      : [`payouts are ${payoutFreeze ? `frozen: ${payoutFreeze.reason}` : 'not frozen'}`]),
+    ...(memory.isFrozen && left > memory.sentBeforeFreeze ? ['money left during the payout freeze'] : []),
   ]
 }
 
 /** How many payouts and refunds the bank has accepted. */
-export function countLeft({ payouts, returns }: Seen['bank']): number {
+export function countSent({ payouts, returns }: Seen['bank']): number {
   return payouts.length + returns.filter(({ nature }) => nature === 'ORIGINAL').length
 }

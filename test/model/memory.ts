@@ -34,9 +34,9 @@ export type Memory = {
   rules: Rule[]
   /** Withdrawals that are not pending review, according to the model: only these may be at the bank. */
   free: Set<string>
-  isStopped: boolean
-  /** How much had left the bank when payouts were frozen. */
-  leftWhenStopped: number
+  isFrozen: boolean
+  /** How many payouts and refunds the bank had accepted when payouts were frozen. */
+  sentBeforeFreeze: number
   entered: Entered[]
   /** Each history as it was when last read. */
   histories: Map<string, string[]>
@@ -51,8 +51,8 @@ export function createMemory(): Memory {
     requested: [],
     rules: [],
     free: new Set(),
-    isStopped: false,
-    leftWhenStopped: 0,
+    isFrozen: false,
+    sentBeforeFreeze: 0,
     entered: [],
     histories: new Map(),
     taken: new Map(),

@@ -20,7 +20,10 @@ export const scheduledJobs = [
  * It uses the program's own statements and jobs, without the timers between them. The next process finds what this one
  * did not finish.
  */
-export async function work(world: World, { limit, isAtOnce }: { limit: number; isAtOnce: boolean }): Promise<string[]> {
+export async function work(
+  world: World,
+  { limit, isConcurrent }: { limit: number; isConcurrent: boolean },
+): Promise<string[]> {
   const { instance, deps, jobs, processNotice } = world.process
   const run: string[] = []
   try {
@@ -39,12 +42,12 @@ export async function work(world: World, { limit, isAtOnce }: { limit: number; i
         await processNotice(notice)
       }),
     ]
-    if (isAtOnce) await settleAll(world.random.shuffle(works).map(async (one) => await one()))
+    if (isConcurrent) await settleAll(world.random.shuffle(works).map(async (one) => await one()))
     else for (const one of world.random.shuffle(works)) await one()
   } catch (error) {
     if (!isInjected(error)) throw error
     // A living process forgets what it took when its work fails. Like the runner, it gives that back.
-    if (!world.process.life.isDead()) await world.revive()
+    if (!world.process.injector.isDead()) await world.restartProcess()
   }
   return run
 }
@@ -70,7 +73,7 @@ export async function enqueueScheduled(world: World, name: string): Promise<void
 export async function workUntilQuiet(world: World): Promise<void> {
   for (const name of scheduledJobs) await enqueueScheduled(world, name)
   for (let rounds = 0; rounds < 40; rounds++)
-    if ((await work(world, { limit: 40, isAtOnce: false })).length === 0) return
+    if ((await work(world, { limit: 40, isConcurrent: false })).length === 0) return
 }
 
 async function runJob({ process: { jobs, errors } }: World, name: string, payload: unknown): Promise<Error | null> {

@@ -8,8 +8,8 @@ import { settleAllOpen } from './settle.ts'
 import type { Step } from './steps.ts'
 import * as people from './steps.ts'
 import * as network from './steps-bank.ts'
-import * as machine from './steps-machine.ts'
 import * as operator from './steps-operator.ts'
+import * as processes from './steps-process.ts'
 import { openWorld, type World } from './world.ts'
 
 /** The weight of each step. */
@@ -39,33 +39,33 @@ const weights: [string, number, Step][] = [
   ['drawFees', 2, operator.drawFees],
   ['payPsp', 2, operator.payPsp],
   ['writeOff', 2, operator.writeOff],
-  ['runJobs', 18, machine.runJobs],
-  ['runScheduled', 10, machine.runScheduled],
-  ['wait', 7, machine.wait],
-  ['harm', 9, machine.harm],
-  ['lose', 3, machine.lose],
-  ['setFee', 2, machine.setFee],
-  ['freezeAllPayouts', 2, machine.freezeAllPayouts],
-  ['releaseAllPayouts', 3, machine.releaseAllPayouts],
+  ['runJobs', 18, processes.runJobs],
+  ['runScheduled', 10, processes.runScheduled],
+  ['wait', 7, processes.wait],
+  ['injectFault', 9, processes.injectFault],
+  ['setLossRate', 3, processes.setLossRate],
+  ['setFee', 2, processes.setFee],
+  ['freezeAllPayouts', 2, processes.freezeAllPayouts],
+  ['releaseAllPayouts', 3, processes.releaseAllPayouts],
 ]
 export const stepNames = weights.map(([name]) => name)
 const deck = weights.flatMap(([name, weight, step]) => Array.from({ length: weight }, () => ({ name, step })))
 /**
  * Steps that run concurrently in production. The clock, fees and the payout freeze change only while nothing else runs.
  */
-const crowd = deck.filter(({ name }) =>
+const concurrentSteps = deck.filter(({ name }) =>
   /^(?:create|pay|refund|withdraw|repeat|cancel|cancelCharge|confirm|approve|callback|runJobs|runScheduled|enter)$/.test(
     name,
   ),
 )
 /** In this percentage of steps, several run concurrently. */
-const crowdPercent = 15
+const concurrentPercent = 15
 
 /** The histories, and how often each step ran while nothing else did. */
-type Life = { histories: string[]; taken: Map<string, number> }
+type ModelResult = { histories: string[]; taken: Map<string, number> }
 
-/** One random life of the service, from its seed. Throws with the seed and the trail when a check fails. */
-export async function runModel({ seed, steps }: { seed: number; steps: number }): Promise<Life> {
+/** One random run of the service, from its seed. Throws with the seed and the trail when a check fails. */
+export async function runModel({ seed, steps }: { seed: number; steps: number }): Promise<ModelResult> {
   const world = await openWorld(seed)
   try {
     for (const merchantId of world.merchants)
@@ -112,11 +112,11 @@ async function takeStep(world: World, number: number): Promise<void> {
   const random = createRandom(seed * 100_003 + number)
   // No two records have the same time, so that a seed finds them in the same order again.
   clock.advance(1)
-  const isCrowd = random.percent(crowdPercent)
+  const isConcurrent = random.percent(concurrentPercent)
   const said: string[] = []
   try {
-    if (isCrowd) {
-      const steps = Array.from({ length: 2 + random.below(4) }, () => drawFrom(random, crowd).step)
+    if (isConcurrent) {
+      const steps = Array.from({ length: 2 + random.below(4) }, () => drawFrom(random, concurrentSteps).step)
       const worlds = steps.map(() => withRandom(world, createRandom(random.below(2 ** 31))))
       const taken = steps.map(async (step, index) => await step(worlds[index] ?? world, { isAlone: false }))
       await settleAll(taken.map(async (one) => void said.push(await one)))
@@ -129,11 +129,11 @@ async function takeStep(world: World, number: number): Promise<void> {
       } while (said[0].startsWith('nothing'))
     }
   } finally {
-    memory.trail.push(`${number}${isCrowd ? ' at once' : ''}. ${said.join(' | ') || 'cut short'}`)
+    memory.trail.push(`${number}${isConcurrent ? ' concurrently' : ''}. ${said.join(' | ') || 'cut short'}`)
     // Another process follows a dead one: a crash happens between two steps of the service and does not end the model.
-    if (world.process.life.isDead()) {
+    if (world.process.injector.isDead()) {
       memory.trail.push('  (the process had ended, and another one began)')
-      await world.revive()
+      await world.restartProcess()
     }
   }
 }

@@ -4,7 +4,7 @@ import { findFaults } from './invariants.ts'
 import { workUntilQuiet } from './queue.ts'
 import { readAll, type Seen, sum } from './read.ts'
 import { sendAllCallbacks } from './steps-bank.ts'
-import { releaseMoney } from './steps-machine.ts'
+import { releasePayoutFreeze } from './steps-process.ts'
 import type { World } from './world.ts'
 
 const minute = 60_000
@@ -30,10 +30,10 @@ const pauses = [
 
 /** Lets everything open end, with nothing lost any more. Returns what has not ended, or has ended wrongly. */
 export async function settleAllOpen(world: World): Promise<string[]> {
-  world.process.life.disarm()
-  await world.revive()
+  world.process.injector.disarm()
+  await world.restartProcess()
   world.setLosses(0)
-  await releaseMoney(world)
+  await releasePayoutFreeze(world)
   world.clock.advance(minute)
   await sendAllCallbacks(world)
   await workUntilQuiet(world)

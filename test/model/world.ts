@@ -25,13 +25,13 @@ import { withdrawalJobs } from '../../src/withdrawals/jobs.ts'
 import { type ManualClock, manualClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createRandom, type Random } from '../support/random.ts'
-import { createLife, type Life, mortalDb, mortalSend } from './life.ts'
+import { createFaultInjector, type FaultInjector, faultyDb, faultySend } from './fault-injector.ts'
 import { createMemory, type Memory } from './memory.ts'
 
 /** One process of the service: the dependencies of its operations, and its jobs. All of them end with it. */
 export type Process = {
   instance: number
-  life: Life
+  injector: FaultInjector
   deps: ProcessDeps & ReceiveDeps & CreateDeps
   jobs: Record<string, Job>
   /** Callback notices that it has taken and processes next. */
@@ -55,7 +55,7 @@ export type World = {
   /** Sets the percentage of requests to the bank that are lost on the way in or out. */
   setLosses(percent: number, kinds?: readonly Disturbance[]): void
   /** Starts another process in place of one that has ended. */
-  revive(): Promise<void>
+  restartProcess(): Promise<void>
   close(): Promise<void>
 }
 
@@ -98,7 +98,7 @@ export async function openWorld(seed: number): Promise<World> {
     setLosses: (percent, kinds = anyLoss) => {
       losses = { percent, kinds }
     },
-    async revive() {
+    async restartProcess() {
       // Another process does this when it can take the dead one's lock.
       await releaseJobs(db, { instance: world.process.instance, inHand: [] })
       world.process = begin()
@@ -119,11 +119,11 @@ async function addMerchant(db: Db, key: SecretKey, clock: ManualClock): Promise<
 type Place = { db: Db; bank: Simulator; clock: ManualClock; key: SecretKey; isRemote: boolean }
 
 function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process {
-  const life = createLife()
-  const db = mortalDb(whole, life)
+  const injector = createFaultInjector()
+  const db = faultyDb(whole, injector)
   const acquirer = createBacenAcquirer({
     name: simulatorName,
-    send: mortalSend(bank.handle, life),
+    send: faultySend(bank.handle, injector),
     isRemote,
     clock,
     credentials: simulatorCredentials,
@@ -150,7 +150,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
   }
   const jobs = { ...transactionJobs(deps, deps), ...withdrawalJobs(deps), ...verificationJobs(deps) }
   const processNotice = createNoticeProcessor(deps)
-  return { instance, life, deps, jobs, processNotice, inHand, errors }
+  return { instance, injector, deps, jobs, processNotice, inHand, errors }
 }
 
 /** Writes nothing, and collects the errors of log lines. */

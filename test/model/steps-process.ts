@@ -1,6 +1,6 @@
 import { freezePayouts, releasePayouts } from '../../src/ledger/payout-freeze.ts'
 import { insertFeeRule } from '../../src/ledger/store.ts'
-import { countLeft } from './invariants.ts'
+import { countSent } from './invariants.ts'
 import { enqueueScheduled, scheduledJobs, work } from './queue.ts'
 import { readAll } from './read.ts'
 import type { Step } from './steps.ts'
@@ -11,14 +11,14 @@ const pauses = [1, 1, 5, 5, 20, 60, 60, 301, 601, 3_600, 86_400].map((seconds) =
 
 export const runJobs: Step = async (world, { isAlone }) => {
   const limit = 1 + world.random.below(6)
-  const isAtOnce = !isAlone || world.random.percent(40)
-  return `jobs${isAtOnce ? ' at once' : ''}: ${(await work(world, { limit, isAtOnce })).join(' ')}`
+  const isConcurrent = !isAlone || world.random.percent(40)
+  return `jobs${isConcurrent ? ' concurrently' : ''}: ${(await work(world, { limit, isConcurrent })).join(' ')}`
 }
 
 export const runScheduled: Step = async (world) => {
   const name = world.random.pick([...scheduledJobs, 'ledger.verify']) ?? 'ledger.verify'
   await enqueueScheduled(world, name)
-  return `${name}, with ${(await work(world, { limit: 10, isAtOnce: false })).join(' ')}`
+  return `${name}, with ${(await work(world, { limit: 10, isConcurrent: false })).join(' ')}`
 }
 
 export const wait: Step = async ({ clock, random }) => {
@@ -28,17 +28,17 @@ export const wait: Step = async ({ clock, random }) => {
 }
 
 /** The process ends, or one of its steps fails, somewhere in the following steps. */
-export const harm: Step = async ({ process: { life }, random }) => {
+export const injectFault: Step = async ({ process: { injector }, random }) => {
   const kind = random.percent(70) ? 'crash' : 'fault'
   const steps = 1 + random.below(40)
-  life.arm(kind, steps)
+  injector.arm(kind, steps)
   return `${kind} in ${steps} steps`
 }
 
-export const lose: Step = async (world) => {
+export const setLossRate: Step = async (world) => {
   const percent = world.random.pick([0, 0, 20, 60]) ?? 0
   world.setLosses(percent)
-  return `${percent} of 100 questions are lost`
+  return `${percent} % of the requests to the bank are lost`
 }
 
 export const setFee: Step = async (world) => {
@@ -70,18 +70,18 @@ export const setFee: Step = async (world) => {
 
 export const freezeAllPayouts: Step = async (world) => {
   const { db, clock, memory } = world
-  memory.leftWhenStopped = countLeft((await readAll(db, clock.now())).bank)
-  memory.isStopped = true
+  memory.sentBeforeFreeze = countSent((await readAll(db, clock.now())).bank)
+  memory.isFrozen = true
   await freezePayouts(db, { reason: 'the model', now: clock.now() })
   return 'payouts are frozen'
 }
 
 export const releaseAllPayouts: Step = async (world) => {
-  await releaseMoney(world)
+  await releasePayoutFreeze(world)
   return 'payouts are released'
 }
 
-export async function releaseMoney({ db, clock, memory }: World): Promise<void> {
-  memory.isStopped = false
+export async function releasePayoutFreeze({ db, clock, memory }: World): Promise<void> {
+  memory.isFrozen = false
   await releasePayouts({ db, clock }, { reason: 'the model', by: { actor: 'cli:model' } })
 }

@@ -10,23 +10,23 @@ export class Injected extends Error {
 }
 
 /** crash: from that step on the process does nothing; fault: that step fails, and the process goes on. */
-export type Harm = 'crash' | 'fault'
+export type Injection = 'crash' | 'fault'
 
-/** The life of a process as a sequence of steps: each statement, commit and request to the acquirer is one step. */
-export type Life = {
-  /** Injects the harm at the n-th step from now. */
-  arm(harm: Harm, steps: number): void
+/** Injects a crash or a fault into a process. Each statement, commit and request to the acquirer is one step. */
+export type FaultInjector = {
+  /** Injects it at the n-th step from now. */
+  arm(injection: Injection, steps: number): void
   disarm(): void
   isDead(): boolean
   step(what: string): void
 }
 
-export function createLife(): Life {
-  let armed: { harm: Harm; left: number } | null = null
+export function createFaultInjector(): FaultInjector {
+  let armed: { injection: Injection; left: number } | null = null
   let isDead = false
   return {
-    arm: (harm, steps) => {
-      armed = { harm, left: steps }
+    arm: (injection, steps) => {
+      armed = { injection, left: steps }
     },
     disarm: () => {
       armed = null
@@ -35,7 +35,7 @@ export function createLife(): Life {
     step: (what) => {
       if (isDead) throw new Injected(`the process ended before ${what}`)
       if (!armed || --armed.left > 0) return
-      isDead = armed.harm === 'crash'
+      isDead = armed.injection === 'crash'
       armed = null
       throw new Injected(what)
     },
@@ -43,46 +43,46 @@ export function createLife(): Life {
 }
 
 /** A database for a process that may end before any statement, and before or after any commit. */
-export function mortalDb(db: Db, life: Life): Db {
+export function faultyDb(db: Db, injector: FaultInjector): Db {
   return {
     pool: db.pool,
     recentXids: db.recentXids,
     async query<Row extends object>(statement: Sql) {
-      life.step('a statement')
+      injector.step('a statement')
       const rows = await db.query<Row>(statement)
-      life.step('the result of a statement')
+      injector.step('the result of a statement')
       return rows
     },
     async transaction(work, lock) {
-      life.step('a transaction')
+      injector.step('a transaction')
       const result = await db.transaction(async (tx) => {
-        const done = await work(mortalTx(tx, life))
-        life.step('a commit')
+        const done = await work(faultyTx(tx, injector))
+        injector.step('a commit')
         return done
       }, lock)
-      life.step('the confirmation of a commit')
+      injector.step('the confirmation of a commit')
       return result
     },
   }
 }
 
-function mortalTx(tx: Tx, life: Life): Tx {
+function faultyTx(tx: Tx, injector: FaultInjector): Tx {
   return {
     inTransaction: true,
     last: (send) => tx.last(send),
     async query<Row extends object>(statement: Sql) {
-      life.step('a statement in a transaction')
+      injector.step('a statement in a transaction')
       return await tx.query<Row>(statement)
     },
   }
 }
 
 /** The acquirer's transport for a process that may end before a request and before its answer. */
-export function mortalSend(send: Send, life: Life): Send {
+export function faultySend(send: Send, injector: FaultInjector): Send {
   return async (request) => {
-    life.step('a question to the acquirer')
+    injector.step('a request to the acquirer')
     const answer = await send(request)
-    life.step('an answer of the acquirer')
+    injector.step('an answer of the acquirer')
     return answer
   }
 }
