@@ -1,12 +1,12 @@
-import { type Card, median, type Row, toErrors, toMs } from './card.ts'
 import type { Job, Report } from './load/job.ts'
 import { generate, seesUsage } from './processes.ts'
+import { median, type Results, type Row, toErrors, toMs } from './results.ts'
 import type { Server } from './servers.ts'
 import { type Merchant, type Service, usageOfService } from './service.ts'
 
 /** The inputs of every case. */
 export type Bench = {
-  card: Card
+  results: Results
   isFull: boolean
   /** Number of measurements, alternating with what is compared: the machine's speed changes over time. */
   rounds: number

@@ -1,6 +1,6 @@
-import { type Card, newCard, toErrors, toMs, toNumber } from './card.ts'
 import { merge, percentile } from './load/histogram.ts'
 import type { ShopAnswer } from './load/shop.ts'
+import { createResults, type Results, toErrors, toMs, toNumber } from './results.ts'
 import { addMerchants } from './service.ts'
 import { connections, merchantsCount, openSteadyLoad, type Steady, type SteadyLoad, toClients } from './steady.ts'
 import { type Observed, startWatched, type Watched } from './watch.ts'
@@ -27,7 +27,7 @@ export async function ladder(options: {
   say(text: string): void
 }): Promise<string> {
   const { rungs, seconds, processes, say } = options
-  const card = newCard()
+  const results = createResults()
   const watched = await startWatched(options)
   const load = await openSteadyLoad(watched.service.port, await addMerchants(watched.service, merchantsCount))
   const done: Rung[] = []
@@ -43,8 +43,8 @@ export async function ladder(options: {
     load.close()
     await watched.close()
   }
-  show(card, done, { seconds, processes })
-  return card.toMarkdown()
+  show(results, done, { seconds, processes })
+  return results.toMarkdown()
 }
 
 /** The charges of the warm-up are paid in the rung. */
@@ -118,15 +118,15 @@ function toRow({ perSecond, steady: { created, paid }, delivered, seen: { utilis
   ]
 }
 
-function show(card: Card, rungs: Rung[], { seconds, processes }: { seconds: number; processes: number }): void {
-  card.table({
+function show(results: Results, rungs: Rung[], { seconds, processes }: { seconds: number; processes: number }): void {
+  results.table({
     title: 'Ladder',
     text: `The load of the soak at rising rates, each for ${seconds} s after a warm-up: creates of ${merchantsCount} merchants over ${connections} connections, each with webhooks to a receiver that answers at once; one in ten paid; ${processes} processes of Guichê. It ends when the p99 of creates passes ${p99MaxMs} ms or creates stay unsent. Latencies count from when a request was due; webhooks from the change to the first byte. Processor time per create includes its part of payments, webhooks and background work.`,
     columns,
     rows: rungs.map(toRow),
   })
   const knee = rungs.findLast(isFast)
-  card.target({
+  results.target({
     name: `ladder, creates a second with a p99 of ${p99MaxMs} ms at most`,
     kind: 'at least',
     wanted: kneeWanted,
@@ -137,6 +137,6 @@ function show(card: Card, rungs: Rung[], { seconds, processes }: { seconds: numb
   for (const rung of new Set([knee, rungs.at(-1)])) {
     if (!rung) continue
     const { created, paid } = rung.steady
-    showSeen(card, `${rung.perSecond} creates a second`, rung.seen, { clients: toClients(created, paid), created })
+    showSeen(results, `${rung.perSecond} creates a second`, rung.seen, { clients: toClients(created, paid), created })
   }
 }

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { packageFolder } from '../src/db/migrate.ts'
 import type { Bench } from './bench.ts'
-import { newCard } from './card.ts'
 import { abuse } from './cases/abuse.ts'
 import { create } from './cases/create.ts'
 import { deliveries } from './cases/deliveries.ts'
@@ -18,6 +17,7 @@ import { settle } from './cases/settle.ts'
 import { qrCode, token } from './cases/small.ts'
 import { ladder, rungsDefault } from './ladder.ts'
 import { profileCreate } from './profile.ts'
+import { createResults } from './results.ts'
 import { type Server, startHello, startPeer } from './servers.ts'
 import { addMerchants, makeDataDir, processesDefault, removeDataDir, startService } from './service.ts'
 import { soak } from './soak.ts'
@@ -59,9 +59,9 @@ else if (values.soak) print(await soak({ minutes: Number(values.minutes), proces
 else if (values.ladder)
   print(await ladder({ rungs, seconds: Number(values.seconds ?? 15), processes, statements, say }))
 else {
-  const card = await runCases()
-  print(card)
-  if (values.write) writeFileSync(join(packageFolder(), 'bench/RESULTS.md'), card)
+  const results = await runCases()
+  print(results)
+  if (values.write) writeFileSync(join(packageFolder(), 'bench/RESULTS.md'), results)
 }
 
 function parseOptions() {
@@ -106,7 +106,7 @@ async function runCases(): Promise<string> {
   const wanted = values.only?.split(',') ?? Object.keys(cases)
   const unknown = wanted.filter((name) => !cases[name])
   if (unknown.length > 0) throw new Error(`There is no case ${unknown.join(', ')}: ${Object.keys(cases).join(', ')}`)
-  const card = newCard()
+  const results = createResults()
   const dataDir = await makeDataDir()
   say('starting Guichê on an empty folder')
   const service = await startService({ dataDir, processes })
@@ -122,7 +122,7 @@ async function runCases(): Promise<string> {
       others.push(peer)
     }
     const bench: Bench = {
-      card,
+      results,
       isFull,
       rounds: Number(values.rounds ?? (isFull ? 5 : 3)),
       seconds: Number(values.seconds ?? (isFull ? 10 : 4)),
@@ -141,10 +141,10 @@ async function runCases(): Promise<string> {
         // Keeps the results of an hour of other cases.
         process.exitCode = 1
         process.stderr.write(`${name} was given up: ${error instanceof Error ? error.stack : error}\n`)
-        card.skip(name, `given up: ${error instanceof Error ? error.message.trim().split('\n').at(-1) : error}`)
+        results.skip(name, `given up: ${error instanceof Error ? error.message.trim().split('\n').at(-1) : error}`)
       }
     }
-    return card.toMarkdown()
+    return results.toMarkdown()
   } finally {
     for (const server of others) await server.stop()
     await service.stop()

@@ -5,10 +5,10 @@ import { SourceMap } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { measure, rateOf } from './bench.ts'
-import { toErrors, toMs } from './card.ts'
 import { createJob } from './cases/create.ts'
 import { byComponent, type CpuProfile } from './components.ts'
 import { generate } from './processes.ts'
+import { toErrors, toMs } from './results.ts'
 import { addMerchants, makeDataDir, removeDataDir, startService } from './service.ts'
 
 const functionsShown = 40

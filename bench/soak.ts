@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { median, newCard, toErrors, toMs } from './card.ts'
 import { merge, newHistogram, percentile } from './load/histogram.ts'
 import type { Report } from './load/job.ts'
 import { toOrder } from './orders.ts'
+import { createResults, median, toErrors, toMs } from './results.ts'
 import { addMerchants, type Service, usageOfService } from './service.ts'
 import { connections, merchantsCount, openSteadyLoad, toClients } from './steady.ts'
 import { startWatched } from './watch.ts'
@@ -34,7 +34,7 @@ export async function soak({
   statements: boolean
   say(text: string): void
 }): Promise<string> {
-  const card = newCard()
+  const results = createResults()
   const sliceSeconds = Math.min(60, minutes * 20)
   const slices = Math.round((minutes * 60) / sliceSeconds)
   const watched = await startWatched({ processes, statements })
@@ -88,7 +88,7 @@ export async function soak({
     const verified = await verifyLedger(service)
 
     const row = (name: string, histogram: Report['latency'], note?: string) =>
-      card.row({
+      results.row({
         name,
         unit: '',
         values: [histogram.count],
@@ -96,24 +96,24 @@ export async function soak({
         p99Ms: [percentile(histogram, 99) / 1000],
         note: [`max ${(histogram.max / 1000).toFixed(0)} ms`, note].filter(Boolean).join('; '),
       })
-    card.section(
+    results.section(
       `Soak: ${minutes} minutes`,
       `${createsPerSecond} creates a second of ${merchantsCount} merchants over ${connections} connections, each with webhooks; one in ten paid; ${processes} processes of Guichê; checkpoints and vacuum as they come; after a warm-up that does not count. Latencies count from when a request was due, of webhooks from the change to the first byte.`,
     )
     row('creates', whole.creates, toErrors(whole.errors))
     const slice = sliceSeconds === 60 ? 'minute' : `${sliceSeconds} s`
-    card.row({ name: `creates, p50 of each ${slice}`, unit: 'ms', values: slices50Ms })
-    card.row({ name: `creates, p99 of each ${slice}`, unit: 'ms', values: slices99Ms })
+    results.row({ name: `creates, p50 of each ${slice}`, unit: 'ms', values: slices50Ms })
+    results.row({ name: `creates, p99 of each ${slice}`, unit: 'ms', values: slices99Ms })
     row('payments at the bank', whole.payments)
     row('webhooks', whole.delivered)
-    card.row({ name: 'resident memory of Guichê', unit: 'MB', values: resident })
-    card.row({ name: 'guiche ledger verify, breaches', unit: '', values: [verified.breaches], note: verified.said })
-    card.row({
+    results.row({ name: 'resident memory of Guichê', unit: 'MB', values: resident })
+    results.row({ name: 'guiche ledger verify, breaches', unit: '', values: [verified.breaches], note: verified.said })
+    results.row({
       name: `JSON of a body, read and written ${bodiesRead} times, processor time`,
       unit: 'ms',
       values: bodiesMs,
     })
-    showSeen(card, 'Soak', seen, {
+    showSeen(results, 'Soak', seen, {
       clients: toClients(
         { latency: whole.creates, queued: whole.queuedCreates },
         { latency: whole.payments, queued: whole.queuedPayments },
@@ -121,7 +121,7 @@ export async function soak({
       created: whole.creates,
     })
     const target = (name: string, histogram: Report['latency'], percent: number, wanted: number) =>
-      card.target({
+      results.target({
         name: `soak, p${percent} of ${name}`,
         kind: 'at most',
         wanted,
@@ -131,8 +131,14 @@ export async function soak({
     target('creates', whole.creates, 50, 10)
     target('creates', whole.creates, 99, 60)
     target('webhooks', whole.delivered, 99, 250)
-    card.target({ name: 'soak, breaches of the ledger', kind: 'at most', wanted: 0, seen: verified.breaches, unit: '' })
-    return card.toMarkdown()
+    results.target({
+      name: 'soak, breaches of the ledger',
+      kind: 'at most',
+      wanted: 0,
+      seen: verified.breaches,
+      unit: '',
+    })
+    return results.toMarkdown()
   } finally {
     load.close()
     await watched.close()

@@ -1,6 +1,6 @@
-import { type Card, toNumber } from './card.ts'
 import { type Histogram, mean, percentile } from './load/histogram.ts'
 import type { Report } from './load/job.ts'
+import { type Results, toNumber } from './results.ts'
 import { deliveryParts, stageNames } from './stages.ts'
 import { toStatementNames } from './statements.ts'
 import type { Observed } from './watch.ts'
@@ -16,25 +16,30 @@ type Clients = Record<string, Client | null | undefined>
 
 /** Where the time of a period went, and what the machine did meanwhile. */
 export function showSeen(
-  card: Card,
+  results: Results,
   name: string,
   seen: Observed,
   { clients, created }: { clients: Clients; created: { count: number } },
 ): void {
-  showUtilisation(card, name, seen, created.count)
-  showRoutes(card, name, seen, clients)
-  showDeliveries(card, name, seen)
-  showBatches(card, name, seen)
-  showStatements(card, name, seen)
-  showDatabaseWork(card, name, seen)
+  showUtilisation(results, name, seen, created.count)
+  showRoutes(results, name, seen, clients)
+  showDeliveries(results, name, seen)
+  showBatches(results, name, seen)
+  showStatements(results, name, seen)
+  showDatabaseWork(results, name, seen)
 }
 
-function showUtilisation(card: Card, name: string, { utilisation, loops, seconds }: Observed, creates: number): void {
+function showUtilisation(
+  results: Results,
+  name: string,
+  { utilisation, loops, seconds }: Observed,
+  creates: number,
+): void {
   if (!utilisation) return
   const cores = (micros: number) => toNumber(micros / 1e6 / seconds)
   const perCreate = (micros: number) => toNumber(micros / creates)
   const busy = loops.map((share) => `${Math.round(share * 100)} %`).join(', ')
-  card.table({
+  results.table({
     title: `${name}: who used the processor`,
     text: `Per create includes its part of everything else in the mix: payments, webhooks and the work in the background. “Waiting for a core”: how many processes are ready to run and wait, on average. Event loops of Guichê’s processes, busy: ${busy}.`,
     columns: ['', 'cores', 'µs per create', 'waiting for a core'],
@@ -71,7 +76,7 @@ function toShare(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
-function showRoutes(card: Card, name: string, { stages, seconds }: Observed, clients: Clients): void {
+function showRoutes(results: Results, name: string, { stages, seconds }: Observed, clients: Clients): void {
   const found = [...stages.keys()].filter((key) => key.startsWith('route|')).map((key) => key.split('|')[1] ?? '')
   const routes = [...new Set(found)]
     .map((route) => ({ route, count: stages.get(stageNames.handler(route))?.count ?? 0 }))
@@ -96,7 +101,7 @@ function showRoutes(card: Card, name: string, { stages, seconds }: Observed, cli
       ...inside,
     ]
   })
-  card.table({
+  results.table({
     title: `${name}: where a request waits`,
     text: '“Due → sent”: until the generator’s next turn (each millisecond) and until one of its connections is free. “On the way”: in the sockets, there until the event loop reads the request, and back. “Read → handler” has the body, authentication, limits and validation. Every route with a request in two seconds or more.',
     columns: ['', ...timeColumns, 'share'],
@@ -104,13 +109,13 @@ function showRoutes(card: Card, name: string, { stages, seconds }: Observed, cli
   })
 }
 
-function showDeliveries(card: Card, name: string, { stages, seconds }: Observed): void {
+function showDeliveries(results: Results, name: string, { stages, seconds }: Observed): void {
   const parts = deliveryParts.flatMap((part) => {
     const histogram = stages.get(part.name)
     return histogram ? [{ name: part.name.split('|')[1] ?? '', histogram }] : []
   })
   if (parts.length === 0) return
-  card.table({
+  results.table({
     title: `${name}: where a webhook waits`,
     text: 'Attempts, by what each passed: the change (in whole milliseconds), due, claimed by a process, built, sent, answered by the receiver, recorded.',
     columns: ['', ...timeColumns, 'share'],
@@ -118,7 +123,7 @@ function showDeliveries(card: Card, name: string, { stages, seconds }: Observed)
   })
 }
 
-function showBatches(card: Card, name: string, { stages, seconds }: Observed): void {
+function showBatches(results: Results, name: string, { stages, seconds }: Observed): void {
   const names = [...stages.keys()].flatMap((key) => /^batch\|(.*)\|run$/.exec(key)?.[1] ?? [])
   const rows = names
     .map((batch) => ({
@@ -135,7 +140,7 @@ function showBatches(card: Card, name: string, { stages, seconds }: Observed): v
       ...toMs(wait),
       ...toMs(run),
     ])
-  card.table({
+  results.table({
     title: `${name}: batches`,
     text: 'How long an item waits for its batch to start, and how long the batch runs.',
     columns: ['', 'per s', 'items', 'wait p50 ms', 'p99 ms', 'mean ms', 'run p50 ms', 'p99 ms', 'mean ms'],
@@ -143,7 +148,7 @@ function showBatches(card: Card, name: string, { stages, seconds }: Observed): v
   })
 }
 
-function showStatements(card: Card, name: string, { stages, seconds }: Observed): void {
+function showStatements(results: Results, name: string, { stages, seconds }: Observed): void {
   const own = [stageNames.loop, stageNames.garbage, stageNames.poolWait]
   const total = (histogram: Histogram) => histogram.count * mean(histogram)
   const statements = [...stages].filter(([key]) => key.startsWith('statement|'))
@@ -152,7 +157,7 @@ function showStatements(card: Card, name: string, { stages, seconds }: Observed)
     ...toTimes(histogram, seconds),
     toNumber(total(histogram) / 1e6 / seconds),
   ]
-  card.table({
+  results.table({
     title: `${name}: event loop, pool and statements`,
     text: 'Statements from the call to the answer in Node.js, so with the waits for earlier ones on the connection and for the event loop; the most time in all first. “At once”: how many run at a time, on average. The delay of the event loop is seen every 5 ms, a stall once for each 5 ms of it.',
     columns: ['', ...timeColumns, 'at once'],
@@ -169,11 +174,11 @@ function showStatements(card: Card, name: string, { stages, seconds }: Observed)
   })
 }
 
-function showDatabaseWork(card: Card, name: string, { database, texts, seconds }: Observed): void {
+function showDatabaseWork(results: Results, name: string, { database, texts, seconds }: Observed): void {
   if (!database) return
   const toName = toStatementNames(texts)
   const allMs = database.statements.reduce((sum, { ms }) => sum + ms, 0)
-  card.table({
+  results.table({
     title: `${name}: statements in PostgreSQL`,
     text: `By pg_stat_statements, the most expensive first: ${toNumber(allMs / seconds)} ms a second in all. Waits for locks and for the disk are in it, and processor time that PostgreSQL had to wait for.`,
     columns: ['', 'calls/s', 'rows per call', 'mean ms', 'ms per s', 'WAL bytes per row', 'WAL kB/s'],
@@ -191,7 +196,7 @@ function showDatabaseWork(card: Card, name: string, { database, texts, seconds }
   })
   const changes = ({ inserted, updated, deleted }: { inserted: number; updated: number; deleted: number }) =>
     inserted + updated + deleted
-  card.table({
+  results.table({
     title: `${name}: rows written`,
     text: 'Per second. A HOT update adds nothing to the indexes.',
     columns: ['', 'inserted', 'updated', 'of which HOT', 'deleted'],

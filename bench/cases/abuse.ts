@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { type Bench, toRow } from '../bench.ts'
-import { median, toMs } from '../card.ts'
 import { type Job, type Report, toRequest } from '../load/job.ts'
 import { generate } from '../processes.ts'
+import { median, toMs } from '../results.ts'
 import {
   addMerchants,
   fetchToken,
@@ -51,7 +51,7 @@ const attacks: Record<string, Attack> = {
 }
 
 /** Creates of ten merchants while another caller does its worst to slow them, with the service's default limits. */
-export async function abuse({ card, rounds, seconds, say }: Bench): Promise<void> {
+export async function abuse({ results, rounds, seconds, say }: Bench): Promise<void> {
   const dataDir = await makeDataDir()
   try {
     const { largest } = await seedFolder(dataDir, { transactions: seeded, say })
@@ -80,15 +80,15 @@ export async function abuse({ card, rounds, seconds, say }: Bench): Promise<void
           await service.emptyLog()
         }
       }
-      card.section(
+      results.section(
         'One caller against all others',
         `Creates of ten merchants, ${createsPerSecond} a second over 16 connections, beside one caller who does what it can; limits as they are by default; ${seeded.toLocaleString('en')} transactions.`,
       )
       for (const [name, { alone, beside }] of seen) {
         const p99 = (reports: Report[]) => median(reports.map((report) => toMs(report, 99)))
-        card.row(toRow(name, beside, `alone p99 ${p99(alone).toFixed(1)} ms`))
+        results.row(toRow(name, beside, `alone p99 ${p99(alone).toFixed(1)} ms`))
         const ratio = p99(beside) / p99(alone)
-        card.target({
+        results.target({
           name: `creates beside ${name}, p99 of that alone`,
           kind: 'at most',
           wanted: ratioMax,

@@ -1,9 +1,9 @@
 import { type Bench, type Measured, measure, medianRate, rateOf, toRow } from '../bench.ts'
-import { median, toMs } from '../card.ts'
 import { type Floor, openFloor } from '../floor/run.ts'
 import { type Job, type Report, toRequest } from '../load/job.ts'
 import { toOrder } from '../orders.ts'
 import { generate, seesUsage } from '../processes.ts'
+import { median, toMs } from '../results.ts'
 import type { Server } from '../servers.ts'
 import { startSingle } from '../service.ts'
 
@@ -37,7 +37,7 @@ export function createJob(options: {
  * nothing.
  */
 export async function create(bench: Bench): Promise<void> {
-  const { card, service, merchants, seconds, say } = bench
+  const { results, service, merchants, seconds, say } = bench
   say('create: warming up, and finding the number of clients with which PostgreSQL is fastest')
   const job = (connections: number, measured: Pick<Bench, 'service' | 'merchants'> = bench) =>
     createJob({ port: measured.service.port, merchants: measured.merchants, connections, seconds })
@@ -67,15 +67,15 @@ export async function create(bench: Bench): Promise<void> {
   } finally {
     await single?.close()
   }
-  card.section(
+  results.section(
     'Create',
     `Guichê as ${bench.processes === 1 ? 'one process' : `${bench.processes} processes`} unless stated otherwise, here and below; ${merchants.length} merchants in turn; full body, a row of ${floor.rowBytes} bytes; rate limits, log, metrics, history and event on; answered after the commit. The PostgreSQL baselines insert the same rows into tables of the same schema.`,
   )
-  card.row(toRow('Guichê, 64 connections', seen.ours))
-  if (single) card.row(toRow('Guichê, one process', seen.single))
+  results.row(toRow('Guichê, 64 connections', seen.ours))
+  if (single) results.row(toRow('Guichê, one process', seen.single))
   for (const kind of ['oneStatement', 'beginCommit'] as const) {
     const name = kind === 'oneStatement' ? 'one statement per create' : 'BEGIN, an INSERT per row, COMMIT'
-    card.row({
+    results.row({
       name: `PostgreSQL, ${name}`,
       unit: '/s',
       values: seen[kind].map(rateOf),
@@ -86,8 +86,8 @@ export async function create(bench: Bench): Promise<void> {
       note: `${floor.clients[kind]} clients: the fastest of 8, 16 and 32`,
     })
   }
-  card.row(toRow('Fastify alone, JSON echoed', seen.hello))
-  for (const [index, peer] of bench.peers.entries()) card.row(toRow(peer.name, seen.peers[index] ?? []))
+  results.row(toRow('Fastify alone, JSON echoed', seen.hello))
+  for (const [index, peer] of bench.peers.entries()) results.row(toRow(peer.name, seen.peers[index] ?? []))
 
   for (const connections of [1, 8, 256]) {
     const reports: Measured[] = []
@@ -96,17 +96,17 @@ export async function create(bench: Bench): Promise<void> {
       reports.push(await measure(service, job(connections)))
       await service.emptyLog()
     }
-    card.row(toRow(`Guichê, ${connections} connection${connections === 1 ? '' : 's'}`, reports))
+    results.row(toRow(`Guichê, ${connections} connection${connections === 1 ? '' : 's'}`, reports))
   }
 
   const ours = medianRate(seen.ours)
   const atLeast = (name: string, wanted: number, other: number) =>
-    card.target({ name, kind: 'at least', wanted, seen: ours / other, unit: '×' })
+    results.target({ name, kind: 'at least', wanted, seen: ours / other, unit: '×' })
   atLeast('create, relative to PostgreSQL’s one-statement rate', 0.8, medianRate(seen.oneStatement))
   atLeast('create, relative to PostgreSQL’s BEGIN…COMMIT rate', 1.5, medianRate(seen.beginCommit))
   for (const [index, peer] of bench.peers.entries())
     atLeast(`create, relative to ${peer.name}`, index === 0 ? 40 : 45, medianRate(seen.peers[index] ?? []))
-  card.target({
+  results.target({
     name: 'create, p99 / p50 at 64 connections',
     kind: 'at most',
     wanted: 3,

@@ -1,10 +1,10 @@
 import { raw } from '../../src/db/sql.ts'
 import { enqueueEvents } from '../../src/webhooks/outbox.ts'
 import type { Bench } from '../bench.ts'
-import { median, toErrors, toMs } from '../card.ts'
 import type { Report } from '../load/job.ts'
 import type { ShopAnswer } from '../load/shop.ts'
 import { generate } from '../processes.ts'
+import { median, toErrors, toMs } from '../results.ts'
 import { createCharges, openShop } from '../shop.ts'
 import { createJob } from './create.ts'
 
@@ -13,7 +13,7 @@ const createsPerSecond = 500
 
 /** How fast a backlog of webhooks reaches one fast receiver, and how much a hanging receiver delays the others. */
 export async function deliveries(bench: Bench): Promise<void> {
-  bench.card.section(
+  bench.results.section(
     'Deliveries',
     `A pile of webhooks to one receiver, committed at once: from the first arrival to the last. Then ${createsPerSecond} creates a second whose webhooks go to ${receivers} receivers in turn: from the change to the first byte, with all of them well, and with one that never answers.`,
   )
@@ -21,7 +21,7 @@ export async function deliveries(bench: Bench): Promise<void> {
   await besideOneThatHangs(bench)
 }
 
-async function toOneReceiver({ card, service, merchants, rounds, isFull, say }: Bench): Promise<void> {
+async function toOneReceiver({ results, service, merchants, rounds, isFull, say }: Bench): Promise<void> {
   const count = isFull ? 30_000 : 10_000
   say(`deliveries: ${count} to one receiver`)
   const { ids } = await createCharges({ port: service.port, merchants, count })
@@ -55,13 +55,13 @@ async function toOneReceiver({ card, service, merchants, rounds, isFull, say }: 
   }
   const rates = seen.map((answer) => answer.count / answer.seconds)
   const lost = seen.reduce((sum, answer) => sum + count - answer.count, 0)
-  card.row({
+  results.row({
     name: 'to one good receiver',
     unit: '/s',
     values: rates,
     note: lost > 0 ? `**${lost} did not arrive within a minute**` : undefined,
   })
-  card.target({
+  results.target({
     name: 'deliveries to a healthy receiver',
     kind: 'at least',
     wanted: 3000,
@@ -71,7 +71,7 @@ async function toOneReceiver({ card, service, merchants, rounds, isFull, say }: 
 }
 
 async function besideOneThatHangs(bench: Bench): Promise<void> {
-  const { card, rounds, say } = bench
+  const { results, rounds, say } = bench
   const seen = { well: [] as Delivered[], hanging: [] as Delivered[] }
   for (let round = 1; round <= rounds; round += 1) {
     say(`deliveries to ${receivers} receivers, round ${round} of ${rounds}`)
@@ -80,7 +80,7 @@ async function besideOneThatHangs(bench: Bench): Promise<void> {
   }
   for (const [kind, answers] of Object.entries(seen)) {
     const missing = answers.reduce((sum, answer) => sum + Math.max(0, answer.missing), 0)
-    card.row({
+    results.row({
       name:
         kind === 'well'
           ? `to ${receivers} good receivers`
@@ -95,7 +95,7 @@ async function besideOneThatHangs(bench: Bench): Promise<void> {
     })
   }
   const p99 = (answers: Delivered[]) => median(answers.map(({ delivered }) => toMs(delivered, 99)))
-  card.target({
+  results.target({
     name: 'deliveries, p99 beside one hanging receiver of a hundred, relative to that without',
     kind: 'at most',
     wanted: 1.1,

@@ -13,7 +13,7 @@ const waitMs = 120_000
  * second must also let nearly a thousand a second expire.
  */
 export async function expire(bench: Bench): Promise<void> {
-  const { card, service, merchants, rounds, isFull, say } = bench
+  const { results, service, merchants, rounds, isFull, say } = bench
   const count = isFull ? 10_000 : 3000
   const shop = await openShop(1)
   const seen: Expired[] = []
@@ -29,11 +29,11 @@ export async function expire(bench: Bench): Promise<void> {
   } finally {
     shop.worker.end()
   }
-  card.section(
+  results.section(
     'Charges that expire',
     `${count} open charges whose time is over all together; from then until the last is FAILED. Each is queried at the acquirer, and its webhook is sent.`,
   )
-  card.row({
+  results.row({
     name: 'charges of 50 merchants',
     unit: '/s',
     values: seen.map(({ perSecond }) => perSecond),

@@ -8,7 +8,7 @@ const connections = 64
 
 /** Fetches one transaction by its id. The QR image is drawn for each answer. */
 export async function fetchById(bench: Bench): Promise<void> {
-  const { card, service, merchants, peers, rounds, say } = bench
+  const { results, service, merchants, peers, rounds, say } = bench
   say('fetch: creating what is fetched')
   const [merchant] = merchants
   if (!merchant) return
@@ -25,14 +25,17 @@ export async function fetchById(bench: Bench): Promise<void> {
     for (const [index, job] of theirs.entries()) seen.peers[index]?.push(await generate(job))
     await service.emptyLog()
   }
-  card.section('Fetch by id', `${connections} connections, ${known} transactions of one merchant, QR image included.`)
-  card.row(toRow('Guichê', seen.ours))
-  card.row(toRow('Fastify alone, GET', seen.hello))
+  results.section(
+    'Fetch by id',
+    `${connections} connections, ${known} transactions of one merchant, QR image included.`,
+  )
+  results.row(toRow('Guichê', seen.ours))
+  results.row(toRow('Fastify alone, GET', seen.hello))
   for (const [index, peer] of peers.entries()) {
     const reports = seen.peers[index] ?? []
-    card.row(toRow(peer.name, reports))
+    results.row(toRow(peer.name, reports))
     const ratio = medianRate(seen.ours) / medianRate(reports)
-    card.target({ name: `fetch, relative to ${peer.name}`, kind: 'at least', wanted: 35, seen: ratio, unit: '×' })
+    results.target({ name: `fetch, relative to ${peer.name}`, kind: 'at least', wanted: 35, seen: ratio, unit: '×' })
   }
 }
 

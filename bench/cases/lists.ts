@@ -1,6 +1,6 @@
 import { type Bench, type Measured, measure, toRow } from '../bench.ts'
-import { median, toMs } from '../card.ts'
 import { type Job, toRequest } from '../load/job.ts'
+import { median, toMs } from '../results.ts'
 import {
   fetchToken,
   makeDataDir,
@@ -34,10 +34,10 @@ const perPageMax = 20
 
 /** Pages of twenty with exact totals, one request at a time, alternating between a small database and large ones. */
 export async function lists(bench: Bench): Promise<void> {
-  const { card, isFull, rounds, say } = bench
+  const { results, isFull, rounds, say } = bench
   const few = await fill(bench, small)
   try {
-    if (!isFull) card.skip('lists at 1 M and 10 M transactions', 'with --full')
+    if (!isFull) results.skip('lists at 1 M and 10 M transactions', 'with --full')
     for (const size of isFull ? [1_000_000, 10_000_000] : [small]) {
       const many = size === small ? few : await fill(bench, size)
       try {
@@ -71,13 +71,13 @@ function perPageOf(few: Filled, many: Filled, name: string): number {
 }
 
 function show(
-  { card, isFull }: Bench,
+  { results, isFull }: Bench,
   few: Filled,
   many: Filled,
   seen: Map<string, { few: Measured[]; many: Measured[] }>,
 ): void {
   const number = (count: number) => count.toLocaleString('en')
-  card.section(
+  results.section(
     `Lists of ${number(many.size)} transactions`,
     `Pages of twenty, for a merchant that has ${number(many.own)} of them, with the exact total, over one connection to one process.`,
   )
@@ -89,9 +89,9 @@ function show(
       ...(perPage < perPageMax ? [`pages of ${perPage}`] : []),
       ...(both.few.length > 0 ? [`p50 ${ratio.toFixed(2)} × that of ${number(few.size)}`] : []),
     ]
-    card.row(toRow(name, both.many, notes.join('; ')))
+    results.row(toRow(name, both.many, notes.join('; ')))
     if (isFull && many.size === 10_000_000) {
-      card.target({
+      results.target({
         name: `list (${name}), p50 in ${number(many.size)} rows, relative to ${number(few.size)}`,
         kind: 'at most',
         wanted: ratioMax,

@@ -16,7 +16,7 @@ const rates = { creates: 400, payments: 200, fetches: 400, lists: 40, refunds: 4
 
 /** An ordinary hour of a busy gateway, compressed: every operation at a fixed rate, with webhooks all the time. */
 export async function mixed(bench: Bench): Promise<void> {
-  const { card, isFull, processes, statements, say } = bench
+  const { results, isFull, processes, statements, say } = bench
   say('a mixed hour compressed: making what will be paid and refunded')
   // Of its own, because watching has a cost that no other case shall have.
   const watched = await startWatched({ processes, statements })
@@ -78,7 +78,7 @@ export async function mixed(bench: Bench): Promise<void> {
     // A refund changes its transaction twice.
     const changed = (rates.creates + rates.payments + 2 * rates.refunds) * seconds
     const delivered = await shop.worker.request({ task: 'read', waitFor: changed, waitMs: 5_000 })
-    card.section(
+    results.section(
       'A mixed hour, compressed',
       `Everything at once for ${seconds} s, each at a fixed rate, latency from when a request was due; webhooks to ${shop.urls.length} receivers.`,
     )
@@ -87,16 +87,16 @@ export async function mixed(bench: Bench): Promise<void> {
       if (!report) continue
       const unsent = rates[name] * seconds - report.count
       const note = [`${rates[name]}/s wanted`, unsent > 0 && `**${unsent} not sent or not answered 2xx**`]
-      card.row(toRow(name, [report], note.filter(Boolean).join('; ')))
+      results.row(toRow(name, [report], note.filter(Boolean).join('; ')))
     }
-    card.row(
+    results.row(
       toRow('webhooks, from the change to the first byte', [
         { ...delivered, queued: newHistogram(), kept: [], cpuMicros: 0 },
       ]),
     )
     const [created, paid, fetched, listed, refunded] = reports
     if (!created) return
-    showSeen(card, 'Mixed', seen, {
+    showSeen(results, 'Mixed', seen, {
       clients: {
         ...toClients(created, paid),
         'GET /transaction/:id': fetched,

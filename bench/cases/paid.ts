@@ -1,7 +1,7 @@
 import type { Bench } from '../bench.ts'
-import { toErrors, toMs } from '../card.ts'
 import { percentile } from '../load/histogram.ts'
 import { generate } from '../processes.ts'
+import { toErrors, toMs } from '../results.ts'
 import { createCharges, openShop } from '../shop.ts'
 import { createJob } from './create.ts'
 
@@ -17,7 +17,7 @@ const waitMs = 30_000
  * the delivery.
  */
 export async function paid(bench: Bench): Promise<void> {
-  const { card, service, merchants, say } = bench
+  const { results, service, merchants, say } = bench
   const seconds = bench.isFull ? 60 : 20
   say(`paid: ${paymentsPerSecond} payments a second beside ${createsPerSecond} creates a second, for ${seconds} s`)
   const shop = await openShop(1)
@@ -46,11 +46,11 @@ export async function paid(bench: Bench): Promise<void> {
       generate({ ...creates, perSecond: createsPerSecond }),
       pay(0, warmUp).then(async () => await pay(warmUp, all)),
     ])
-    card.section(
+    results.section(
       'Paid and delivered',
       `${paymentsPerSecond} payments a second at the simulated bank for ${seconds} s, from the request to the bank to the first byte of the webhook, beside ${createsPerSecond} creates a second of ${merchants.length} merchants; after ${warmUpSeconds} s of the same that do not count.`,
     )
-    card.row({
+    results.row({
       name: 'pay → PAID → first byte of the webhook',
       unit: 'ms',
       values: [toMs(delivered, 50)],
@@ -63,14 +63,14 @@ export async function paid(bench: Bench): Promise<void> {
         .filter(Boolean)
         .join('; '),
     })
-    card.row({
+    results.row({
       name: 'of which from PAID to the first byte',
       unit: 'ms',
       values: [percentile(delivered.sincePaid, 50) / 1000],
       p50Ms: [percentile(delivered.sincePaid, 50) / 1000],
       p99Ms: [percentile(delivered.sincePaid, 99) / 1000],
     })
-    card.row({
+    results.row({
       name: 'the creates beside it',
       unit: '/s',
       values: [background.count / background.seconds],
@@ -78,7 +78,7 @@ export async function paid(bench: Bench): Promise<void> {
       p99Ms: [toMs(background, 99)],
       note: toErrors([background]),
     })
-    card.target({
+    results.target({
       name: 'paid → first byte of the webhook, p99',
       kind: 'at most',
       wanted: 100,

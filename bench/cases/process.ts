@@ -1,13 +1,13 @@
 import { type Bench, toRow } from '../bench.ts'
-import { median } from '../card.ts'
 import { toRequest } from '../load/job.ts'
 import { toOrder } from '../orders.ts'
 import { generate, seesUsage } from '../processes.ts'
+import { median } from '../results.ts'
 import { addMerchants, makeDataDir, removeDataDir, startService, startSingle, usageOfService } from '../service.ts'
 import { createJob } from './create.ts'
 
 /** The time from an empty folder to the first transaction, and from a stopped service to a ready one. */
-export async function start({ card, rounds, say }: Bench): Promise<void> {
+export async function start({ results, rounds, say }: Bench): Promise<void> {
   const cold: number[] = []
   const warm: number[] = []
   for (let round = 1; round <= rounds; round += 1) {
@@ -32,12 +32,12 @@ export async function start({ card, rounds, say }: Bench): Promise<void> {
       await removeDataDir(dataDir)
     }
   }
-  card.section(
+  results.section(
     'Start',
     'Cold: from the start of the process on an empty folder (which makes the database) to the first 201. Warm: until /health/ready answers.',
   )
-  card.row({ name: 'cold', unit: 'ms', values: cold })
-  card.row({ name: 'warm', unit: 'ms', values: warm })
+  results.row({ name: 'cold', unit: 'ms', values: cold })
+  results.row({ name: 'warm', unit: 'ms', values: warm })
 }
 
 const sampleEveryMs = 250
@@ -47,8 +47,8 @@ const megabyte = 1e6
  * Resident memory during creates at full rate: of one freshly started process, as with `npm start`, and of all
  * processes of the measured service.
  */
-export async function memory({ card, service, processes, merchants, isFull, say }: Bench): Promise<void> {
-  if (!seesUsage) return card.skip('memory', 'measured only on Linux')
+export async function memory({ results, service, processes, merchants, isFull, say }: Bench): Promise<void> {
+  if (!seesUsage) return results.skip('memory', 'measured only on Linux')
   const seconds = isFull ? 600 : 30
   const single = await startSingle(merchants.length)
   try {
@@ -58,23 +58,29 @@ export async function memory({ card, service, processes, merchants, isFull, say 
     const third = Math.floor(samples.length / 3)
     const [first, last] = [median(samples.slice(0, third)), median(samples.slice(-third))]
     const maximum = Math.max(...samples)
-    card.section(
+    results.section(
       'Memory',
       `Resident, sampled every ${sampleEveryMs} ms during ${seconds} s of creates over 64 connections: of one process, which is what \`npm start\` runs.`,
     )
-    card.row({ name: 'maximum', unit: 'MB', values: [maximum] })
-    card.row({ name: 'median of the first third', unit: 'MB', values: [first] })
-    card.row({ name: 'median of the last third', unit: 'MB', values: [last] })
-    card.row(toRow('creates meanwhile', [report]))
+    results.row({ name: 'maximum', unit: 'MB', values: [maximum] })
+    results.row({ name: 'median of the first third', unit: 'MB', values: [first] })
+    results.row({ name: 'median of the last third', unit: 'MB', values: [last] })
+    results.row(toRow('creates meanwhile', [report]))
     if (all)
-      card.row({
+      results.row({
         name: `maximum of ${processes} workers and their primary process together`,
         unit: 'MB',
         values: [Math.max(...all.samples)],
         note: 'after all cases above, for 30 s; memory that processes share is counted once for each',
       })
-    card.target({ name: 'memory while creating at full rate', kind: 'at most', wanted: 150, seen: maximum, unit: 'MB' })
-    card.target({
+    results.target({
+      name: 'memory while creating at full rate',
+      kind: 'at most',
+      wanted: 150,
+      seen: maximum,
+      unit: 'MB',
+    })
+    results.target({
       name: `memory, last third of ${seconds / 60} minutes relative to the first third`,
       kind: 'at most',
       wanted: 1.05,

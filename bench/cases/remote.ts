@@ -11,7 +11,7 @@ const readyMaxMs = 60_000
 
 /** Create with an acquirer in another process over HTTP, like a real one, but which answers immediately. */
 export async function remote(bench: Bench): Promise<void> {
-  const { card, service, merchants, rounds, seconds, say } = bench
+  const { results, service, merchants, rounds, seconds, say } = bench
   const dataDir = await makeDataDir()
   try {
     const simulator = await startSimulator(dataDir)
@@ -30,12 +30,12 @@ export async function remote(bench: Bench): Promise<void> {
         seen.remote.push(await measure(gateway, job(gateway.port, others)))
       }
       const share = medianRate(seen.remote) / medianRate(seen.here)
-      card.section(
+      results.section(
         'Create with an acquirer over HTTP',
         'The simulated network as a process of its own (`guiche simulator`), with a PostgreSQL of its own, asked over loopback; 64 connections.',
       )
-      card.row(toRow('acquirer in the same process', seen.here))
-      card.row(toRow('acquirer over HTTP', seen.remote, `${share.toFixed(2)} ×`))
+      results.row(toRow('acquirer in the same process', seen.here))
+      results.row(toRow('acquirer over HTTP', seen.remote, `${share.toFixed(2)} ×`))
     } finally {
       await gateway.stop()
       await simulator.stop()

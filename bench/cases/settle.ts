@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { raw } from '../../src/db/sql.ts'
 import type { Bench } from '../bench.ts'
-import { median, toErrors } from '../card.ts'
 import { generate } from '../processes.ts'
+import { median, toErrors } from '../results.ts'
 import { addMerchants, type Merchant } from '../service.ts'
 import { createCharges } from '../shop.ts'
 
@@ -13,7 +13,7 @@ const waitMs = 60_000
  * thousand merchants.
  */
 export async function settle(bench: Bench): Promise<void> {
-  const { card, service, rounds, isFull, say } = bench
+  const { results, service, rounds, isFull, say } = bench
   say('settle: making a thousand merchants')
   const many = await addMerchants(service, 1000)
   const count = isFull ? 10_000 : 3000
@@ -24,12 +24,12 @@ export async function settle(bench: Bench): Promise<void> {
     seen.one.push(await settleAll(bench, many.slice(0, 1), count))
     await service.emptyLog()
   }
-  card.section(
+  results.section(
     'Payments settled at full rate',
     `${count} payments at the simulated bank over 64 connections; the time is from the first payment until the last transaction is PAID.`,
   )
   const row = (name: string, runs: Settled[]) =>
-    card.row({
+    results.row({
       name,
       unit: '/s',
       values: runs.map(({ perSecond }) => perSecond),
@@ -43,7 +43,7 @@ export async function settle(bench: Bench): Promise<void> {
   row('spread over 1,000 merchants', seen.many)
   row('all to one merchant', seen.one)
   const rate = (runs: Settled[]) => median(runs.map(({ perSecond }) => perSecond))
-  card.target({
+  results.target({
     name: 'PAID for one merchant, relative to 1,000 merchants',
     kind: 'at least',
     wanted: 0.6,

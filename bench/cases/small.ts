@@ -4,11 +4,11 @@ import { packageFolder } from '../../src/db/migrate.ts'
 import { encodeDynamicBrCode } from '../../src/pix/brcode.ts'
 import { qrCodeDataUrl } from '../../src/pix/qrcode.ts'
 import { type Bench, measure, toRow } from '../bench.ts'
-import { median, type Row } from '../card.ts'
 import { toRequest } from '../load/job.ts'
+import { median, type Row } from '../results.ts'
 
 /** Token requests: each compares the hash of a secret and signs a token. */
-export async function token({ card, service, merchants, rounds, seconds, say }: Bench): Promise<void> {
+export async function token({ results, service, merchants, rounds, seconds, say }: Bench): Promise<void> {
   const requests = merchants.map(({ clientId, clientSecret }) =>
     toRequest({
       method: 'POST',
@@ -32,13 +32,13 @@ export async function token({ card, service, merchants, rounds, seconds, say }: 
       }),
     )
   }
-  card.section('Token', `POST /auth/token over 64 connections, ${merchants.length} clients.`)
-  card.row(toRow('token', reports))
+  results.section('Token', `POST /auth/token over 64 connections, ${merchants.length} clients.`)
+  results.row(toRow('token', reports))
 }
 
 /** The QR image of a code as Guichê draws it, compared with the most used package; in this process, on one core. */
-export async function qrCode({ card, peers, rounds, say }: Bench): Promise<void> {
-  if (peers.length === 0) return card.skip('QR code and image', 'it is compared with a package of the peers')
+export async function qrCode({ results, peers, rounds, say }: Bench): Promise<void> {
+  if (peers.length === 0) return results.skip('QR code and image', 'it is compared with a package of the peers')
   say('QR code')
   const require = createRequire(join(packageFolder(), 'bench/peers/express/package.json'))
   const usual: { toDataURL(text: string, options: object): Promise<string> } = require('qrcode')
@@ -61,11 +61,11 @@ export async function qrCode({ card, peers, rounds, say }: Bench): Promise<void>
     ours.push(await time(5000, qrCodeDataUrl))
     theirs.push(await time(100, async (code) => await usual.toDataURL(code, { errorCorrectionLevel: 'M' })))
   }
-  card.section('QR code and image', 'A BR Code to a PNG as a data URL, level M, on one core.')
+  results.section('QR code and image', 'A BR Code to a PNG as a data URL, level M, on one core.')
   const row = (name: string, values: number[]): Row => ({ name, unit: 'µs', values })
-  card.row(row('Guichê', ours))
-  card.row(row('qrcode.toDataURL', theirs))
-  card.target({
+  results.row(row('Guichê', ours))
+  results.row(row('qrcode.toDataURL', theirs))
+  results.target({
     name: 'QR code and image, relative to qrcode.toDataURL',
     kind: 'at least',
     wanted: 100,

@@ -32,9 +32,9 @@ const timeout = 600_000
 const briefly = ['--no-peers', '--rounds', '1', '--seconds', '0.2', '--processes', '1']
 
 // The figures are not checked: they are meaningful only on an idle machine.
-it('runs a case against a service of its own, and prints a card without errors', { timeout }, async () => {
+it('runs a case against a service of its own, and prints results without errors', { timeout }, async () => {
   const { stdout } = await run('--only', 'token', ...briefly)
-  expect(stdout).toMatch(/^# Capacity card\n/)
+  expect(stdout).toMatch(/^# Benchmark results\n/)
   expect(stdout).toMatch(/^\| token \| [\d,.]+ \/s \|/m)
   expect(stdout).not.toMatch(/errors:|NaN/)
 })

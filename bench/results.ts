@@ -23,7 +23,7 @@ export type Table = { title: string; text: string; columns: string[]; rows: stri
 
 type Target = { name: string; kind: 'at least' | 'at most'; wanted: number; seen: number; unit: string }
 
-export type Card = {
+export type Results = {
   section(title: string, text: string): void
   row(row: Row): void
   /** A section with columns of its own. */
@@ -35,7 +35,7 @@ export type Card = {
   toMarkdown(): string
 }
 
-export function newCard(): Card {
+export function createResults(): Results {
   const startedAt = new Date()
   const sections: { title: string; text: string; rows: Row[]; lines?: string[] }[] = []
   const targets: Target[] = []
@@ -49,7 +49,7 @@ export function newCard(): Card {
     skip: (name, reason) => void skipped.push(`- ${name}: ${reason}`),
     toMarkdown: () =>
       [
-        '# Capacity card',
+        '# Benchmark results',
         '',
         describeMachine(startedAt),
         '',
