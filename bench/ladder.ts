@@ -1,5 +1,5 @@
 import { merge, percentile } from './load/histogram.ts'
-import type { ShopAnswer } from './load/shop.ts'
+import type { ReceiverReport } from './load/receivers.ts'
 import { createResults, type Results, toErrors, toMs, toNumber } from './results.ts'
 import { addMerchants } from './service.ts'
 import { connections, merchantsCount, openSteadyLoad, type Steady, type SteadyLoad, toClients } from './steady.ts'
@@ -16,7 +16,7 @@ const warmUpMaxSeconds = 5
 /** For webhooks that are missing at the end of a rung. */
 const lateMs = 3_000
 
-type Rung = { perSecond: number; steady: Steady; delivered: ShopAnswer; seen: Observed }
+type Rung = { perSecond: number; steady: Steady; delivered: ReceiverReport; seen: Observed }
 
 /** The steady load of the soak, faster and faster, until creates are slow or stay unsent. */
 export async function ladder(options: {

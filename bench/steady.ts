@@ -1,9 +1,9 @@
 import { createJob } from './cases/create.ts'
 import { type Job, type Report, toRequest } from './load/job.ts'
-import type { ShopAnswer } from './load/shop.ts'
+import type { ReceiverReport } from './load/receivers.ts'
 import { startWorker } from './processes.ts'
+import { startReceivers } from './receivers.ts'
 import type { Merchant } from './service.ts'
-import { openShop } from './shop.ts'
 
 export const merchantsCount = 50
 /**
@@ -19,22 +19,22 @@ const nextLongerMax = 4
 export type Slice = { perSecond: number; seconds: number }
 
 /** The outcome of a slice. */
-export type Steady = { created: Report; paid: Report | null; delivered: ShopAnswer }
+export type Steady = { created: Report; paid: Report | null; delivered: ReceiverReport }
 
 /** Creates at a fixed rate, with webhooks to a receiver that answers at once; one in ten is paid in the next slice. */
 export type SteadyLoad = {
   run(slice: Slice): Promise<Steady>
   /** The webhooks since the end of the last slice: waits for `waitFor` of them, `waitMs` at most. */
-  readLate(waitFor: number, waitMs: number): Promise<ShopAnswer>
+  readLate(waitFor: number, waitMs: number): Promise<ReceiverReport>
   close(): void
 }
 
 export async function openSteadyLoad(port: number, merchants: Merchant[]): Promise<SteadyLoad> {
-  const shop = await openShop(1)
+  const receivers = await startReceivers(1)
   // They are reused: a slice begins when the last one has ended.
   const creator = startWorker<Job, Report>('load/main.js')
   const payer = startWorker<Job, Report>('load/main.js')
-  const common = createJob({ port, merchants, connections, seconds: 0, warmUpSeconds: 0, webhookUrls: shop.urls })
+  const common = createJob({ port, merchants, connections, seconds: 0, warmUpSeconds: 0, webhookUrls: receivers.urls })
   let unpaid: string[] = []
 
   async function pay({ perSecond, seconds }: Slice): Promise<Report | null> {
@@ -47,7 +47,7 @@ export async function openSteadyLoad(port: number, merchants: Merchant[]): Promi
   }
 
   const readLate: SteadyLoad['readLate'] = async (waitFor, waitMs) =>
-    await shop.worker.request({ task: 'read', waitFor, waitMs })
+    await receivers.worker.request({ task: 'read', waitFor, waitMs })
 
   return {
     async run({ perSecond, seconds }) {
@@ -61,7 +61,7 @@ export async function openSteadyLoad(port: number, merchants: Merchant[]): Promi
     },
     readLate,
     close() {
-      for (const worker of [creator, payer, shop.worker]) worker.end()
+      for (const worker of [creator, payer, receivers.worker]) worker.end()
     },
   }
 }

@@ -3,8 +3,8 @@ import { raw } from '../../src/db/sql.ts'
 import { expiryGraceMs } from '../../src/transactions/check.ts'
 import type { Bench } from '../bench.ts'
 import { seesUsage } from '../processes.ts'
+import { createCharges, startReceivers } from '../receivers.ts'
 import { usageOfService } from '../service.ts'
-import { createCharges, openShop } from '../shop.ts'
 
 const waitMs = 120_000
 
@@ -15,19 +15,19 @@ const waitMs = 120_000
 export async function expire(bench: Bench): Promise<void> {
   const { results, service, merchants, rounds, isFull, say } = bench
   const count = isFull ? 10_000 : 3000
-  const shop = await openShop(1)
+  const receivers = await startReceivers(1)
   const seen: Expired[] = []
   try {
     for (let round = 1; round <= rounds; round += 1) {
       say(`expire: ${count} charges, round ${round} of ${rounds}`)
-      const { ids } = await createCharges({ port: service.port, merchants, count, webhookUrls: shop.urls })
-      await shop.worker.request({ task: 'read', waitFor: count, waitMs: 60_000 })
+      const { ids } = await createCharges({ port: service.port, merchants, count, webhookUrls: receivers.urls })
+      await receivers.worker.request({ task: 'read', waitFor: count, waitMs: 60_000 })
       seen.push(await expireAll(bench, ids))
-      await shop.worker.request({ task: 'read', waitFor: count, waitMs: 60_000 })
+      await receivers.worker.request({ task: 'read', waitFor: count, waitMs: 60_000 })
       await service.emptyLog()
     }
   } finally {
-    shop.worker.end()
+    receivers.worker.end()
   }
   results.section(
     'Charges that expire',

@@ -2,8 +2,8 @@ import { type Bench, toRow } from '../bench.ts'
 import { newHistogram } from '../load/histogram.ts'
 import { type Job, type Report, toRequest } from '../load/job.ts'
 import { generate } from '../processes.ts'
+import { createCharges, startReceivers } from '../receivers.ts'
 import { addMerchants } from '../service.ts'
-import { createCharges, openShop } from '../shop.ts'
 import { connections, merchantsCount, toClients } from '../steady.ts'
 import { startWatched } from '../watch.ts'
 import { showSeen } from '../watched-tables.ts'
@@ -21,11 +21,11 @@ export async function mixed(bench: Bench): Promise<void> {
   // Of its own, because watching has a cost that no other case shall have.
   const watched = await startWatched({ processes, statements })
   const { service } = watched
-  const shop = await openShop(10)
+  const receivers = await startReceivers(10)
   try {
     const merchants = await addMerchants(service, merchantsCount)
     const seconds = Math.round(bench.seconds * (isFull ? lengthening.full : lengthening.short))
-    const common = { port: service.port, merchants, webhookUrls: shop.urls }
+    const common = { port: service.port, merchants, webhookUrls: receivers.urls }
     const [merchant] = merchants
     const { payments } = await createCharges({ ...common, count: rates.payments * seconds })
     const owned = await createCharges({
@@ -35,7 +35,7 @@ export async function mixed(bench: Bench): Promise<void> {
     })
     await generate({ ...owned.payments, connections: 16 })
     const reported = payments.requests.length + 2 * owned.ids.length
-    await shop.worker.request({ task: 'read', waitFor: reported, waitMs: 10_000 })
+    await receivers.worker.request({ task: 'read', waitFor: reported, waitMs: 10_000 })
 
     const token = merchant?.token
     const create = createJob({ ...common, connections, seconds, warmUpSeconds: 0 })
@@ -77,10 +77,10 @@ export async function mixed(bench: Bench): Promise<void> {
     clearInterval(emptying)
     // A refund changes its transaction twice.
     const changed = (rates.creates + rates.payments + 2 * rates.refunds) * seconds
-    const delivered = await shop.worker.request({ task: 'read', waitFor: changed, waitMs: 5_000 })
+    const delivered = await receivers.worker.request({ task: 'read', waitFor: changed, waitMs: 5_000 })
     results.section(
       'A mixed hour, compressed',
-      `Everything at once for ${seconds} s, each at a fixed rate, latency from when a request was due; webhooks to ${shop.urls.length} receivers.`,
+      `Everything at once for ${seconds} s, each at a fixed rate, latency from when a request was due; webhooks to ${receivers.urls.length} receivers.`,
     )
     for (const [index, name] of names.entries()) {
       const report = reports[index]
@@ -106,7 +106,7 @@ export async function mixed(bench: Bench): Promise<void> {
       created,
     })
   } finally {
-    shop.worker.end()
+    receivers.worker.end()
     await watched.close()
   }
 }

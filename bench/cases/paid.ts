@@ -1,8 +1,8 @@
 import type { Bench } from '../bench.ts'
 import { percentile } from '../load/histogram.ts'
 import { generate } from '../processes.ts'
+import { createCharges, startReceivers } from '../receivers.ts'
 import { toErrors, toMs } from '../results.ts'
-import { createCharges, openShop } from '../shop.ts'
 import { createJob } from './create.ts'
 
 const createsPerSecond = 1000
@@ -12,7 +12,7 @@ const warmUpSeconds = 5
 const waitMs = 30_000
 
 /**
- * The time from the payment order at the payer's bank to the first byte of `transaction.paid` at the shop, while
+ * The time from the payment order at the payer's bank to the first byte of `transaction.paid` at the receiver, while
  * creates go on. In between are the bank's check of the code, the callback, the query to the acquirer, the commit and
  * the delivery.
  */
@@ -20,16 +20,21 @@ export async function paid(bench: Bench): Promise<void> {
   const { results, service, merchants, say } = bench
   const seconds = bench.isFull ? 60 : 20
   say(`paid: ${paymentsPerSecond} payments a second beside ${createsPerSecond} creates a second, for ${seconds} s`)
-  const shop = await openShop(1)
+  const receivers = await startReceivers(1)
   try {
     const warmUp = paymentsPerSecond * warmUpSeconds
     const count = paymentsPerSecond * seconds
     const all = warmUp + count
-    const { ids, payments } = await createCharges({ port: service.port, merchants, count: all, webhookUrls: shop.urls })
+    const { ids, payments } = await createCharges({
+      port: service.port,
+      merchants,
+      count: all,
+      webhookUrls: receivers.urls,
+    })
     // Their creation events are delivered first, so that nothing waits behind them.
-    await shop.worker.request({ task: 'read', waitFor: all, waitMs })
+    await receivers.worker.request({ task: 'read', waitFor: all, waitMs })
     const pay = async (from: number, to: number) =>
-      await shop.worker.request({
+      await receivers.worker.request({
         task: 'pay',
         job: {
           ...payments,
@@ -87,6 +92,6 @@ export async function paid(bench: Bench): Promise<void> {
     })
     await service.emptyLog()
   } finally {
-    shop.worker.end()
+    receivers.worker.end()
   }
 }

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { raw } from '../../src/db/sql.ts'
 import type { Bench } from '../bench.ts'
 import { generate } from '../processes.ts'
+import { createCharges } from '../receivers.ts'
 import { median, toErrors } from '../results.ts'
 import { addMerchants, type Merchant } from '../service.ts'
-import { createCharges } from '../shop.ts'
 
 const waitMs = 60_000
 

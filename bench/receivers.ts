@@ -1,15 +1,15 @@
 import { createJob } from './cases/create.ts'
 import { type Job, toRequest } from './load/job.ts'
-import type { ShopAnswer, ShopTask } from './load/shop.ts'
+import type { ReceiverReport, ReceiverTask } from './load/receivers.ts'
 import { generate, startWorker, type Worker } from './processes.ts'
 import type { Merchant } from './service.ts'
 
-export type Shop = { urls: string[]; worker: Worker<ShopTask, ShopAnswer> }
+export type Receivers = { urls: string[]; worker: Worker<ReceiverTask, ReceiverReport> }
 
 /** Receivers of webhooks in a separate process. The first `hanging` of them never answer. */
-export async function openShop(receivers: number, hanging = 0): Promise<Shop> {
-  const worker = startWorker<ShopTask, ShopAnswer>('load/shop.js')
-  const { ports } = await worker.request({ task: 'listen', receivers, hanging })
+export async function startReceivers(count: number, hanging = 0): Promise<Receivers> {
+  const worker = startWorker<ReceiverTask, ReceiverReport>('load/receivers.js')
+  const { ports } = await worker.request({ task: 'listen', receivers: count, hanging })
   return { urls: ports.map((port) => `http://127.0.0.1:${port}/webhooks/pix`), worker }
 }
 

@@ -5,15 +5,15 @@ import type { Job } from './job.ts'
 import { type Arrival, startReceiver } from './receiver.ts'
 
 /**
- * The tasks of a shop's process: to listen, to report what arrived since the last report, or to pay charges and wait
- * for their webhooks.
+ * The tasks of the process with the receivers of webhooks: to listen, to report what arrived since the last report, or
+ * to pay charges and wait for their webhooks.
  */
-export type ShopTask =
+export type ReceiverTask =
   | { task: 'listen'; receivers: number; hanging: number }
   | { task: 'read'; waitFor: number; waitMs: number }
   | { task: 'pay'; job: Job; ids: string[]; waitMs: number }
 
-export type ShopAnswer = {
+export type ReceiverReport = {
   ports: number[]
   count: number
   /** From the first arrival to the last. */
@@ -33,18 +33,18 @@ export type ShopAnswer = {
 const ports: number[] = []
 let arrivals: Arrival[] = []
 
-process.on('message', (task: ShopTask) => {
+process.on('message', (task: ReceiverTask) => {
   void run(task).then(
     (report) => process.send?.({ report }),
     (error: Error) => process.send?.({ failure: error.message }),
   )
 })
 
-async function run(task: ShopTask): Promise<ShopAnswer> {
+async function run(task: ReceiverTask): Promise<ReceiverReport> {
   if (task.task === 'listen') {
     for (let index = 0; index < task.receivers; index += 1)
       ports.push(await startReceiver(index < task.hanging, (arrival) => arrivals.push(arrival)))
-    return toAnswer(newHistogram())
+    return toReport(newHistogram())
   }
   if (task.task === 'read') {
     await until(() => arrivals.length >= task.waitFor, task.waitMs)
@@ -53,12 +53,12 @@ async function run(task: ShopTask): Promise<ShopAnswer> {
       record(latency, sinceChange(arrival) * 1000)
       if (isPaid(arrival)) record(sincePaid, sinceChange(arrival) * 1000)
     }
-    return { ...toAnswer(latency), sincePaid }
+    return { ...toReport(latency), sincePaid }
   }
   return await pay(task)
 }
 
-async function pay({ job, ids, waitMs }: Extract<ShopTask, { task: 'pay' }>): Promise<ShopAnswer> {
+async function pay({ job, ids, waitMs }: Extract<ReceiverTask, { task: 'pay' }>): Promise<ReceiverReport> {
   arrivals = []
   const requestTimes = new Map<string, number>()
   const { errors } = await runJob(job, (index, dueAt) => requestTimes.set(ids[index] ?? '', dueAt))
@@ -72,7 +72,7 @@ async function pay({ job, ids, waitMs }: Extract<ShopTask, { task: 'pay' }>): Pr
     record(sincePaid, sinceChange(arrival) * 1000)
     requestTimes.delete(recordId)
   }
-  return { ...toAnswer(latency), sincePaid, missing: requestTimes.size, errors }
+  return { ...toReport(latency), sincePaid, missing: requestTimes.size, errors }
 }
 
 function isPaid({ type }: Arrival): boolean {
@@ -84,7 +84,7 @@ function sinceChange({ at, occurredAt }: Arrival): number {
   return performance.timeOrigin + at - occurredAt
 }
 
-function toAnswer(latency: Histogram): ShopAnswer {
+function toReport(latency: Histogram): ReceiverReport {
   const times = arrivals.map(({ at }) => at)
   const first = times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
   const last = times.reduce((a, b) => Math.max(a, b), 0)
