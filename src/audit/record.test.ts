@@ -15,7 +15,7 @@ afterAll(async () => await database.drop())
 
 const actionsOf = async (recordId: string) => await listActions(database.db, { recordIds: [recordId], limit: 10 })
 
-/** An operation as they all are: what it does and its entry are one commit. */
+/** Like every operation: its change and its audit entry are in one transaction. */
 async function operate(action: Omit<Action, 'action' | 'now'>, name: string, { fails = false } = {}): Promise<void> {
   await database.db.transaction(async (tx) => {
     await tx.query(sql`insert into settings (name, value) values (${name}, 'x')`)
@@ -155,14 +155,14 @@ describe('the chain', () => {
   })
 
   it.each(['update audit_log set actor = actor', 'delete from audit_chain', 'truncate audit_log'])(
-    'is refused a change, to its owner and to a superuser: %s',
+    'cannot be changed by its owner or a superuser: %s',
     async (statement) => {
       await expect(chained.db.query(raw(statement))).rejects.toThrow(/only ever added to|permission denied/)
       await expect(superuser.query(raw(statement))).rejects.toThrow('the audit log is only ever added to')
     },
   )
 
-  it('is not alone: ledger, closed days and the keys of statements are refused to a superuser as well', async () => {
+  it('is protected like the ledger, closed days and statement keys, which a superuser cannot change either', async () => {
     for (const [table, column] of [
       ['ledger_transfers', 'amount'],
       ['closed_days', 'sha256'],
@@ -174,7 +174,7 @@ describe('the chain', () => {
         `truncate ${table}`,
       ])
         await expect(superuser.query(raw(statement)), statement).rejects.toThrow(`${table} is only ever added to`)
-    // A replaced SECRET_KEY seals it again.
+    // This column may change: replacing SECRET_KEY encrypts the private key again.
     await superuser.query(raw('update statement_keys set sealed_private_jwk = sealed_private_jwk'))
   })
 })
