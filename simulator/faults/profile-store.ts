@@ -14,7 +14,7 @@ export type FaultProfileStore = {
   change(input: FaultProfileInput): Promise<FaultProfile>
 }
 
-/** A fault profile as the interface returns it: without its functions. */
+/** A fault profile as the API returns it: without its functions. */
 export function toProfileView({ name, seed, traits }: FaultProfile): FaultProfileFields {
   return { name, seed, traits }
 }

@@ -11,9 +11,9 @@ const plainNumbers = new Set([
   ...['amount', 'unitPrice', 'quantity', 'expirationSeconds'],
   ...['page', 'perPage', 'minAmount', 'maxAmount', 'limit', 'wait'],
 ])
-/** Texts in these fields are kept if they are words of the interface, such as a status. */
+/** Texts in these fields are kept if they are constants of the API, such as a status. */
 const plainWords = new Set(['type', 'paymentMethod', 'status', 'state', 'sort', 'order'])
-const interfaceWord = /^[A-Z]{2,12}(?:_[A-Z]{2,12}){0,3}$/
+const apiConstant = /^[A-Z]{2,12}(?:_[A-Z]{2,12}){0,3}$/
 
 /**
  * A copy that shows the shape of a value: fields, kinds and lengths. Only what cannot be personal or secret is kept as
@@ -39,9 +39,9 @@ export function redact(value: unknown, known: KnownNames, name = '', depth = 0):
 
 export const redactText = (text: string) => `[text, ${text.length} characters]`
 
-/** The value, if it is a word of the interface, such as a status. */
+/** The value, if it is a constant of the API, such as a status. */
 export const toPlainWord = (value: unknown): string | null =>
-  typeof value === 'string' && interfaceWord.test(value) ? value : null
+  typeof value === 'string' && apiConstant.test(value) ? value : null
 
 function redactFields(value: object, known: KnownNames, depth: number): Record<string, unknown> {
   const redacted: Record<string, unknown> = {}
@@ -79,7 +79,7 @@ export function collectNames(...schemas: unknown[]): KnownNames {
     for (const [keyword, value] of Object.entries(schema)) {
       if (keyword === 'properties') for (const name of Object.keys(value as object)) names.add(name)
       for (const one of keyword === 'enum' ? (value as unknown[]) : keyword === 'const' ? [value] : [])
-        if (typeof one === 'string' && interfaceWord.test(one)) allowed.add(one)
+        if (typeof one === 'string' && apiConstant.test(one)) allowed.add(one)
       if (keyword !== 'examples' && keyword !== 'default') visit(value)
     }
   }

@@ -97,7 +97,7 @@ export function differingFields(left: TransactionContent, right: TransactionCont
 
 type Input<Name extends keyof CreateTransactionInput> = NonNullable<CreateTransactionInput[Name]>
 
-/** Keeps only the fields that the interface names; others are ignored. */
+/** Keeps only the fields that the service interface names; others are ignored. */
 function toCustomer(customer: Input<'customer'>) {
   return toStoredOrder({ ...customer, document: toDocument(customer.document) })
 }

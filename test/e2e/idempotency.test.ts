@@ -162,7 +162,7 @@ describe('the same key and content', () => {
     expect(refusedFields(answer).sort()).toEqual(['amount', 'idempotencyKey', 'page'])
   })
 
-  it('may be as long as the interface allows, in any script', async () => {
+  it('may be as long as the API allows, in any script', async () => {
     for (const key of ['12345678', 'x'.repeat(255), '🔑'.repeat(255), 'chave única ção']) {
       expectReplay(await post(keyed(key)), await post(keyed(key)))
     }

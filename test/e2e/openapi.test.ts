@@ -69,7 +69,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('has the errors that the interface names for each', () => {
+  it('has the errors that the service interface names for each', () => {
     const statuses = (endpoint: string) => {
       const operation = operations.find(({ method, path }) => `${method} ${path}` === endpoint)
       return Object.keys(operation?.responses ?? {}).map(Number)

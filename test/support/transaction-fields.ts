@@ -86,8 +86,8 @@ const urls = {
 }
 
 /**
- * Valid and invalid values of each field: every row of the interface's tables. `undefined` among the invalid ones means
- * that the field is required.
+ * Valid and invalid values of every field of `POST /transaction` in the API reference. `undefined` among the invalid
+ * ones means that the field is required.
  */
 const rows: { field: string; accepted: unknown[]; refused: unknown[] }[] = [
   { field: 'amount', accepted: [1, 10_000_000], refused: [undefined, 0, 10_000_001, ...notIntegers] },
