@@ -41,7 +41,7 @@ export function useRecordList<Row, ExportFilters>(
     queryFn: async () => await request<ListSummary>('POST', `/list/${record}/summary`, query),
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshEvery(30_000),
-    // The list comes first.
+    // The summary is requested once the list is loaded.
     enabled: list.data !== undefined,
   })
   const exportFilters = { ...chosen, startDate: dayStart(from ?? ''), endDate: dayEnd(until ?? '') } as ExportFilters

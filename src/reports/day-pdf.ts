@@ -67,7 +67,7 @@ export async function writeDayPdf(
   const address = `${baseUrl}/dashboard/reconciliation/days/${encodeURIComponent(row.acquirer)}/${row.day}?version=${row.version}`
   const day = format.day(row.day)
   const footer = `${row.acquirer} · ${day} · v${row.version} · ${row.sha256.slice(0, 16)}…`
-  // Of the moment of the signature: the same version is the same document, whenever it is downloaded.
+  // Dated by the signature, so that every download of a version is the same document.
   const about = { title: `${t.title}: ${row.acquirer}, ${day}`, author: 'Guichê', language, now: row.signed_at, footer }
   return await makePdf(about, (page) => {
     page.title(t.title)

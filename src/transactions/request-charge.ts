@@ -2,8 +2,8 @@ import { type Acquirer, AcquirerUnavailable, type Charge, type ChargeInput } fro
 import { assert } from '../lib/assert.ts'
 
 /**
- * How long one acquirer may take while another is left, and how long all may take together: the merchant's checkout
- * is waiting for the response.
+ * How long one acquirer may take if there is another to try, and how long all may take together: the merchant's
+ * checkout is waiting for the response.
  */
 const timeoutMs = 5_000
 const budgetMs = 12_000

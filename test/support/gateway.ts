@@ -135,7 +135,7 @@ export type Gateway = {
   post(psp: Psp, suffix: string, body: object): Promise<number>
   /** Runs a job of the worker now, and waits for its end. */
   runJob(name: string): Promise<void>
-  /** Stops, and keeps the database for a {@link Options.successorOf}. */
+  /** Stops, but keeps the database, for a gateway that is opened with this one as `successorOf`. */
   end(): Promise<void>
   stop(): Promise<void>
 }

@@ -46,10 +46,10 @@ export function AllWebhooks() {
     queryKey: ['receivers', 'all'],
     queryFn: async () => await request<DeliveryCounts>('POST', '/list/delivery/summary', {}),
     refetchInterval: useRefreshEvery(30_000),
-    // The list comes first.
+    // The summary is requested once the list is loaded.
     enabled: list.data !== undefined,
   })
-  // Only all of them are counted.
+  // The counts are of all deliveries, so they are shown only while no filter besides the tab is set.
   const isCounted = Object.keys(query).every((name) => name === 'tab')
   return (
     <Page
