@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('is read at most once a second, however many callers there are', async () => {
+it('the shared value is read at most once a second, however many callers there are', async () => {
   const read = vi.fn(async () => read.mock.calls.length)
   const shared = openShared(read)
   expect(await Promise.all([shared.current(), shared.current()])).toEqual([1, 1])
@@ -18,7 +18,7 @@ it('is read at most once a second, however many callers there are', async () => 
   expect(await shared.current()).toBe(2)
 })
 
-it('is up to date immediately in the process that changed it, even during a read', async () => {
+it('the shared value is up to date immediately in the process that changed it, even during a read', async () => {
   let answer: (value: string) => void = () => {}
   const shared = openShared(() => new Promise<string>((resolve) => (answer = resolve)))
   const before = shared.current()
@@ -28,7 +28,7 @@ it('is up to date immediately in the process that changed it, even during a read
   expect(await shared.current()).toBe('new')
 })
 
-it('is read again after a failed read', async () => {
+it('the shared value is read again after a failed read', async () => {
   const read = vi.fn(async () => 'found').mockRejectedValueOnce(new Error('no database'))
   const shared = openShared(read)
   await expect(shared.current()).rejects.toThrow('no database')

@@ -4,7 +4,7 @@ import { readConfig } from './config.ts'
 import { commonEnvironment, type Environment, enterEnvironment, environmentOf } from './environment.ts'
 import { warnOfOpenings } from './service.ts'
 
-it('of real money in the embedded PostgreSQL is warned of', () => {
+it('warns of real money in the embedded PostgreSQL', () => {
   const warnings = (environment: Environment, databaseUrl = '') => {
     const lines: unknown[] = []
     const config = readConfig({ DATABASE_URL: databaseUrl })

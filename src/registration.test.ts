@@ -42,7 +42,7 @@ async function register(one: ReturnType<typeof psp>['one']) {
   return { waits, warnings, registration }
 }
 
-it('is retried with growing delays until the PSP accepts it', async () => {
+it('a registration is retried with growing delays until the PSP accepts it', async () => {
   const { registered, one } = psp(9)
   const { waits, warnings, registration } = await register(one)
   await expect.poll(() => registered).toHaveLength(1)
@@ -53,7 +53,7 @@ it('is retried with growing delays until the PSP accepts it', async () => {
   await registration.stop()
 })
 
-it('happens once if it succeeds, and not at all if it is done by hand', async () => {
+it('a registration happens once if it succeeds, and not at all if it is done by hand', async () => {
   const { registered, one } = psp(0, { baseUrl: 'https://callbacks.example' })
   await (await register(one)).registration.stop()
   expect(registered).toEqual([expect.stringMatching(/^https:\/\/callbacks\.example\/callbacks\/psp\//)])
@@ -62,7 +62,7 @@ it('happens once if it succeeds, and not at all if it is done by hand', async ()
   expect(byHand.registered).toEqual([])
 })
 
-it('ends when the service stops', async () => {
+it('a registration ends when the service stops', async () => {
   const { registered, one } = psp(Number.POSITIVE_INFINITY)
   const registration = await registerCallbacks(
     { key, cell: null, baseUrl: 'https://shop.example', log: { warn() {} } },

@@ -337,7 +337,7 @@ describe('a fault profile', () => {
   })
 })
 
-it('is what has arrived, less what went back and what was paid out', async () => {
+it('the true balance is what has arrived, less what went back and what was paid out', async () => {
   const before = (await simulator.truth()).balance
   const { endToEndId } = await paid('twice')
   expect((await simulator.truth()).balance).toBe(before + 2000)

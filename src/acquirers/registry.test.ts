@@ -39,7 +39,7 @@ it('finds every acquirer by name, and says what to do about one that is no longe
   )
 })
 
-it('is not created without acquirers, with two of one name, or with a route to an unknown one', () => {
+it('a registry cannot be created without acquirers, with two of one name, or with a route to an unknown one', () => {
   expect(() => createRegistry([])).toThrow()
   expect(() => createRegistry([acquirer('first'), acquirer('first')])).toThrow()
   expect(() => createRegistry([acquirer('first')], [to('second')])).toThrow()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { commandNames, createProgram } from './program.ts'
 
-it.each(commandNames)('has the command %s when it is named', async (name) => {
+it.each(commandNames)('the program has the command %s when it is named', async (name) => {
   const found = (words: string[]) => createProgram(words).then(({ commands }) => commands.map((one) => one.name()))
   expect(await found([name])).toContain(name)
   expect(await found(['--as', 'ana', name, '--json'])).toContain(name)

@@ -230,7 +230,7 @@ it('finds the migrations of this package from its sources and from its compiled 
   expect(() => migrationsFolder('/')).toThrow(/no package.json of guiche/)
 })
 
-it('has created the template of the test databases', async () => {
+it('the template of the test databases is fully migrated', async () => {
   const clone = await createTestDatabase()
   expect(await migrate(clone.db, { folder: migrationsFolder(), log })).toEqual({ applied: [] })
   // Every table is one of the migrations: no library has a schema of its own.
@@ -240,7 +240,7 @@ it('has created the template of the test databases', async () => {
   await clone.drop()
 })
 
-it('has the growing tables analyzed with a small sample', async () => {
+it('the growing tables are analyzed with a small sample', async () => {
   const { db, drop } = await createTestDatabase()
   // PostgreSQL samples as many rows as the largest statistics target of a column demands. A new column has the default,
   // four times this one.

@@ -9,7 +9,7 @@ const newKey = () => {
 }
 const key = newKey()
 
-it('can be read with the key that made it, is always the same, and fits in an address', () => {
+it('a token can be read with the key that made it, is always the same, and fits in an address', () => {
   const id = newUuid()
   const token = paymentToken(key, id)
   expect(token).toMatch(/^[\w-]{43}$/)
@@ -18,14 +18,14 @@ it('can be read with the key that made it, is always the same, and fits in an ad
   expect(readPaymentToken(newKey(), token)).toBeNull()
 })
 
-it('stays the same when the key is replaced, as the first answer of a create does', () => {
+it('a token stays the same when the key is replaced, as the first answer of a create does', () => {
   const id = newUuid()
   const replaced = { current: newKey().current, former: [key.current] }
   expect(paymentToken(replaced, id)).toBe(paymentToken(key, id))
   expect(readPaymentToken(replaced, paymentToken(key, id))).toBe(id)
 })
 
-it('is rejected if a single character differs', () => {
+it('a token is rejected if a single character differs', () => {
   const token = paymentToken(key, newUuid())
   for (let at = 0; at < token.length; at += 1) {
     for (const letter of ['A', 'B', 'z', '_']) {

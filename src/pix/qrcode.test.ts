@@ -6,7 +6,7 @@ import { encodeDynamicBrCode } from './brcode.ts'
 import { qrCodeDataUrl } from './qrcode.ts'
 
 // The small ones are tested in qr-png/.
-it('is read back as exactly the text, also where it is long', { timeout: 300_000 }, () => {
+it('a QR code is read back as exactly its text, also where it is long', { timeout: 300_000 }, () => {
   const alphabets = ['0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:', 'abcdefghijklmnopqrstuvwxyz_&@#']
   for (let length = 230; length <= 600; length += 37) {
     const alphabet = alphabets[length % alphabets.length] ?? ''
@@ -15,7 +15,7 @@ it('is read back as exactly the text, also where it is long', { timeout: 300_000
   }
 })
 
-it('is read back as exactly the BR code', { timeout: 300_000 }, () => {
+it('a QR code is read back as exactly its BR code', { timeout: 300_000 }, () => {
   const path = fc.tuple(fc.stringMatching(/^[a-z]{3,30}$/), fc.uuid())
   fc.assert(
     fc.property(path, fc.stringMatching(/^[A-Z][a-zA-Z ]{1,24}$/), ([host, uuid], merchantName) => {
@@ -26,7 +26,7 @@ it('is read back as exactly the BR code', { timeout: 300_000 }, () => {
   )
 })
 
-it('is short for a BR code', () => {
+it('the data URL of a BR code is short', () => {
   const location = 'pix.example.com/api/qr/v2/93598be0-1bd0-4997-8318-81776a1d8a99'
   const code = encodeDynamicBrCode({ location, merchantName: 'Loja do Zé', merchantCity: 'São Paulo' })
   expect(qrCodeDataUrl(code).length).toBeLessThan(1240)

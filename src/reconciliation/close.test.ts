@@ -319,7 +319,7 @@ it('closes the days after one that was closed again, and signs no changed transf
   ])
 })
 
-it('can be verified while the first day closes, which creates the key', async () => {
+it('the signed audit log can be verified while the first day closes, which creates the key', async () => {
   let closing: Promise<unknown> | null = null
   const { breaches } = await verifySignedAudit({
     ...database.db,

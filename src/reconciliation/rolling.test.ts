@@ -296,7 +296,7 @@ it('goes on when a machine whose clock was ahead has compared up to a moment tha
   expect(await runs()).toBe(2)
 })
 
-it('has one table of classes, in code and in the database', async () => {
+it('code and database have the same classes of discrepancies', async () => {
   const [check] = await database.db.query<{ definition: string }>(sql`
     select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'differences_class_check'`)
   const inDatabase = [...(check?.definition.matchAll(/'(\w+)'/g) ?? [])].map(([, name]) => name)

@@ -120,7 +120,7 @@ describe('callbacks of acquirers', () => {
   })
 })
 
-it('are kept when they arrive again just before their deletion', async () => {
+it('callbacks of acquirers are kept when they arrive again just before their deletion', async () => {
   await insertNotice('reported again', 'unconfirmed', ago(400))
   const reporter = await database.db.pool.connect()
   await reporter.query('begin')

@@ -102,7 +102,7 @@ describe('the order of a record', () => {
   })
 })
 
-it('are not recorded one by one when none of them can be recorded', async () => {
+it('attempts are not recorded one by one when none of them can be recorded', async () => {
   await setUp()
   const { db } = bench.database
   let transactions = 0
@@ -305,7 +305,7 @@ describe('workers', () => {
   })
 })
 
-it('find an event committed long after it occurred, for a receiver that had nothing left from that time', async () => {
+it('workers find an event committed long after it occurred, for a receiver that had nothing left from that time', async () => {
   await setUp()
   const receiver = await receive()
   work()

@@ -22,7 +22,7 @@ it.each(pairs)('allows the same transitions in code and database: from %s to %s'
   )
 })
 
-it.each(withdrawalStatuses)('can only be created as PENDING: %s', async (initial) => {
+it.each(withdrawalStatuses)('a withdrawal can only be created as PENDING: %s', async (initial) => {
   expect(await insert([initial])).toBe(initial === 'PENDING' ? null : 'withdrawals_moves_allowed')
 })
 

@@ -337,7 +337,7 @@ describe('a code that expires', () => {
   )
 })
 
-it('is paid even when the callback arrives before the commit of its transaction', async () => {
+it('a transaction is paid even when the callback arrives before the transaction is committed', async () => {
   // The simulator creates a charge of this amount and answers after the adapter has stopped waiting.
   const created = service.call<{ code: string; transactionId: string }>('/transaction', {
     body: { amount: 5_040_504, paymentMethod: 'PIX', pix: {} },

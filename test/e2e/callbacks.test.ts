@@ -153,7 +153,7 @@ describe('a callback', () => {
   })
 })
 
-it('is refused while an attacker’s made-up callbacks fill the inbox, until there is capacity', async () => {
+it('a callback is refused while an attacker’s made-up callbacks fill the inbox, until there is capacity', async () => {
   await service.db.query(sql`
     insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, check_at)
     select 'simulator', 'made up ' || n, 'E', now(), 'received', 'infinity' from generate_series(1, ${openNoticesMax}) n`)

@@ -142,14 +142,14 @@ describe('a person', () => {
   })
 })
 
-it('leaves others as they are', async () => {
+it('the erasure of a person leaves others as they are', async () => {
   const other = { ...person, name: 'Outra Pessoa', document: '111.444.777-35', email: 'outra@example.com' }
   const { id } = await charge(service, { amount: 900, customer: other, idempotencyKey: randomUUID() })
   await cli.runJson(erase)
   expect((await service.call(`/transaction/${id}`)).body).toMatchObject({ customer: { name: 'Outra Pessoa' } })
 })
 
-it('is exported and erased at the dashboard only by an admin, who types the document twice', async () => {
+it('a person is exported and erased at the dashboard only by an admin, who types the document twice', async () => {
   const someone = { ...person, name: 'Ivo Torres', document: '935.411.347-80', email: 'ivo@example.com' }
   const { id, uri } = await charge(service, { amount: 1400, customer: someone })
   expect((await payAt(service, uri, { payer: { name: 'Ivo Torres', document: '93541134780' } })).status).toBe(200)
@@ -171,7 +171,7 @@ it('is exported and erased at the dashboard only by an admin, who types the docu
   expect(await placesOf('Ivo Torres')).toEqual([])
 })
 
-it('is exported without the person who paid for them, or for whom they paid', async () => {
+it('a person is exported without the person who paid for them, or for whom they paid', async () => {
   const customer = { name: 'Ana', document: '390.533.447-05', email: 'ana@example.com' }
   const order = { amount: 1100, description: 'Bolo', metadata: { note: 'for Ana' } }
   const { id, uri } = await charge(service, { ...order, customer })
@@ -194,7 +194,7 @@ it('is exported without the person who paid for them, or for whom they paid', as
   }
 })
 
-it('is exported and erased as the seller, without the others', async () => {
+it('a person is exported and erased as the seller, without the others', async () => {
   const seller = { name: 'Rute Seller', document: '168.995.350-09' }
   const order = { amount: 1150, seller, description: 'Torta', customer: { ...person, document: '390.533.447-05' } }
   const { id, uri } = await charge(service, { ...order, idempotencyKey: 'order-78' })

@@ -159,7 +159,7 @@ it('sends nothing while it is paused, and not what was due meanwhile', async () 
   expect(removed.status).toBe(200)
 })
 
-it('is for people of the merchant who may read the report, also at the time of sending', async () => {
+it('a schedule is for people of the merchant who may read the report, also at the time of sending', async () => {
   for (const email of [developer, outsider, admin]) {
     const { status, body } = await schedule({ recipients: [await idOf(email)] })
     expect([status, body.errors?.[0]?.field], email).toEqual([422, 'recipients'])
@@ -174,7 +174,7 @@ it('is for people of the merchant who may read the report, also at the time of s
   expect(await lastOf(body.id)).toMatchObject({ from: '2026-04-20', until: '2026-04-26', outcome: 'no_recipient' })
 })
 
-it('is seen and changed by its own side only', async () => {
+it('a schedule is seen and changed by its own side only', async () => {
   const [own] = (await show()).data
   expect((await show(outsider)).data).toEqual([])
   const foreign = await (await as(outsider)).call(`${path}/${own?.id}`, { method: 'DELETE' })
@@ -190,7 +190,7 @@ it('is seen and changed by its own side only', async () => {
   expect(action).toMatchObject({ actor: `user:${admin}`, details: { report: 'fees', every: 'month' } })
 })
 
-it('is made once when the request is repeated, and refused with other content', async () => {
+it('a schedule is made once when the request is repeated, and refused with other content', async () => {
   const [id, recipients] = [randomUUID(), [await idOf(owner)]]
   const before = (await show()).data.length
   for (const _ of [1, 2]) expect(await schedule({ id, recipients })).toMatchObject({ status: 201, body: { id } })
@@ -218,7 +218,7 @@ it('sends the closed days to the operator, once they are signed', async () => {
   ])
 })
 
-it('is given up, with the reason, when the mail server was removed after its period was over', async () => {
+it('a schedule is given up, with the reason, when the mail server was removed after its period was over', async () => {
   const { body } = await schedule({ every: 'day', recipients: [await idOf(owner)] })
   const key = { merchantId: await findSandboxMerchant(service), scheduleId: body.id, firstDay: '2026-04-27' }
   const { db, clock, baseUrl } = service

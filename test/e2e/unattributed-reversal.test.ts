@@ -44,7 +44,7 @@ async function operatorActionsOf(id: string): Promise<string[]> {
   return timeline.flatMap((entry) => (entry.kind === 'operator' ? entry.data.action : []))
 }
 
-it('is counted by the metrics while it waits for the operator', async () => {
+it('an unattributed payment is counted by the metrics while it waits for the operator', async () => {
   const suspended = async () => {
     const { text } = await service.call('/metrics')
     return Number(/^suspense_payments\{status="held"\} (\d+)$/m.exec(text)?.[1])

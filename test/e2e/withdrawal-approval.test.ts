@@ -51,7 +51,7 @@ async function requestTwice(amount: number): Promise<string> {
   return second.body.id
 }
 
-it('is pending review above the threshold, and not at it', async () => {
+it('a withdrawal is pending review above the threshold, and not at it', async () => {
   await untilWithdrawal(service, await withdraw(service, { amount: 10_000 }), 'PROCESSED')
   const pending = await requestWithdrawal(service, { amount: 10_001 })
   expect([pending.status, pending.body.hold, pending.body.status]).toEqual([201, 'approval', 'PENDING'])
@@ -63,7 +63,7 @@ it('is pending review above the threshold, and not at it', async () => {
   expect(await untilWithdrawal(service, pending.body.id, 'PROCESSED')).not.toHaveProperty('hold')
 })
 
-it('names the threshold that it exceeds, also when another one counts for the operator’s staff', async () => {
+it('a withdrawal names the threshold that it exceeds, also when another one counts for the operator’s staff', async () => {
   const limits = { by: { actor: 'cli:test' }, merchantId: await merchantOf(service) }
   await setWithdrawalLimits(service, { ...limits, operatorApprovalAbove: 20_000 })
   const admin = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
@@ -80,7 +80,7 @@ it('names the threshold that it exceeds, also when another one counts for the op
   await setWithdrawalLimits(service, { ...limits, operatorApprovalAbove: 0 })
 })
 
-it('is rejected with a reason that the merchant reads, and amount and fee are released', async () => {
+it('a withdrawal is rejected with a reason that the merchant reads, and amount and fee are released', async () => {
   const money = await balanceChanges(service, async () => {
     const id = await withdraw(service, { amount: 20_000 })
     await reject(id)
@@ -96,7 +96,7 @@ it('is rejected with a reason that the merchant reads, and amount and fee are re
   expect(money).toEqual({})
 })
 
-it('needs both the merchant and the operator when it looks like a duplicate and is above the threshold', async () => {
+it('a withdrawal needs both the merchant and the operator when it looks like a duplicate and is above the threshold', async () => {
   const id = await requestTwice(30_000)
   expect((await act(service, id, 'confirm')).body).toMatchObject({ status: 'PENDING', hold: 'approval' })
   expect((await act(service, id, 'confirm')).body).toMatchObject({ status: 'PENDING', hold: 'approval' })
@@ -104,14 +104,14 @@ it('needs both the merchant and the operator when it looks like a duplicate and 
   await untilWithdrawal(service, id, 'PROCESSED')
 })
 
-it.each([9_000, 31_000])('is approved by the operator alone, duplicate or not: %i', async (amount) => {
+it.each([9_000, 31_000])('a withdrawal is approved by the operator alone, duplicate or not: %i', async (amount) => {
   const id = await requestTwice(amount)
   await approve(id)
   await untilWithdrawal(service, id, 'PROCESSED')
   await expect(approve(id)).rejects.toMatchObject({ code: 'withdrawal_not_possible' })
 })
 
-it('is not approved when it is not pending review, nor when it does not exist', async () => {
+it('a withdrawal is not approved when it is not pending review, nor when it does not exist', async () => {
   const id = await withdraw(service)
   await untilWithdrawal(service, id, 'PROCESSED')
   for (const decide of [approve, reject]) {
@@ -120,7 +120,7 @@ it('is not approved when it is not pending review, nor when it does not exist', 
   }
 })
 
-it('ends in exactly one way when it is approved, rejected and canceled concurrently', async () => {
+it('a withdrawal ends in exactly one way when it is approved, rejected and canceled concurrently', async () => {
   for (let round = 0; round < 10; round++) {
     const id = await withdraw(service, { amount: 40_000 + round })
     const outcomes = await Promise.allSettled([approve(id), reject(id), act(service, id, 'cancel')])

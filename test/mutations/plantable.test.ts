@@ -4,7 +4,7 @@ import { modelTest } from './mutation.ts'
 import { mutations } from './mutations.ts'
 
 // Running the mutations takes minutes (`npm run mutations`). Checking that each still applies to the code takes none.
-it.each(mutations)('can be planted: $name', async ({ edits, caughtBy = modelTest }) => {
+it.each(mutations)('each mutation applies to the code: $name', async ({ edits, caughtBy = modelTest }) => {
   for (const { file, from } of edits) {
     const source = await readFile(file, 'utf8')
     expect(source.split(from), `${file} has "${from}" once`).toHaveLength(2)

@@ -29,14 +29,14 @@ const javascript = readSurface(process.execPath, 'tools/document/sdk-surface.mjs
 const readPhp = () => readSurface('php', 'test/sdk/surface/surface.php', resolve('sdk-php'))
 const readPython = (kind = 'sync') => readSurface(python, 'test/sdk/surface/surface.py', kind)
 
-it('of JavaScript is read', () => {
+it('the surface of the JavaScript SDK is read', () => {
   expect(shapeOf(javascript)).toMatchObject({
     'deliveries.resend': 'eventId; endpointId, maxRetries, timeoutMs',
     'transactions.waitFor': 'id, until; timeoutMs',
   })
 })
 
-describe.skipIf(!hasPhp)('of PHP', () => {
+describe.skipIf(!hasPhp)('the surface of the PHP SDK', () => {
   it('is that of JavaScript', () => {
     const php = readPhp()
     expect(shapeOf(php)).toEqual(shapeOf(javascript))
@@ -44,7 +44,7 @@ describe.skipIf(!hasPhp)('of PHP', () => {
   })
 })
 
-describe.skipIf(python === '')('of Python', () => {
+describe.skipIf(python === '')('the surface of the Python SDK', () => {
   it.each(['sync', 'async'])('is that of JavaScript: %s', (kind) => {
     const found = readPython(kind)
     expect(shapeOf(found)).toEqual(shapeOf(javascript))

@@ -7,12 +7,12 @@ import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { userAgent } from '../../sdk/src/http.ts'
 
-it('are those of docs/openapi.json: `npm run sdk:types` writes them', async () => {
+it('the TypeScript types are those of docs/openapi.json: `npm run sdk:types` writes them', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['tools/document/sdk-types.mjs'])
   expect(readFileSync('sdk/src/openapi.ts', 'utf8')).toBe(stdout)
 })
 
-it('stay as they are when what writes them is not installed', async () => {
+it('the TypeScript types stay as they are when what writes them is not installed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'guiche-types-'))
   try {
     await cp('tools/document/sdk-types.mjs', join(folder, 'tools/document/sdk-types.mjs'))
@@ -26,6 +26,6 @@ it('stay as they are when what writes them is not installed', async () => {
   }
 })
 
-it('belong to the version that the SDK sends to the service', () => {
+it('the TypeScript SDK sends its version to the service', () => {
   expect(userAgent).toBe(`guiche-sdk/${JSON.parse(readFileSync('sdk/package.json', 'utf8')).version}`)
 })

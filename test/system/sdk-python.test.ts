@@ -21,7 +21,7 @@ it('what is generated of the Python SDK is current: `npm run sdk:types` writes i
   await run(process.execPath, ['scripts/sdk-python.mjs', '--check'])
 })
 
-it('it has the version of the service', async () => {
+it('the Python SDK has the version of the service', async () => {
   const { version } = JSON.parse(await readFile('package.json', 'utf8'))
   expect(await readFile('sdk-python/pyproject.toml', 'utf8')).toContain(`\nversion = "${version}"\n`)
   expect(await readFile('sdk-python/src/guiche/_http.py', 'utf8')).toContain(`"guiche-python/${version}"`)

@@ -58,7 +58,7 @@ it.each([
   await expect(answering(status, body).read()).rejects.toThrow(AcquirerUnavailable)
 })
 
-it('is not offered where the PSP’s API does not report it', () => {
+it('offers no balance where the PSP’s API does not report one', () => {
   const send = async () => ({ status: 500, headers: {}, body: '' })
   expect(open(send, { ...efi.profile, offers: { ...efi.profile.offers, balance: 'none' } }).readBalance).toBeNull()
 })
