@@ -20,7 +20,7 @@ const standbyMaxMs = 2_500
 /** A statement is in progress while the driver is not ready for the next one. */
 type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; connection: { stream: Socket } }
 
-type Seen = { bytesRead: number; since: number; isSuspected: boolean }
+type Progress = { bytesRead: number; since: number; isSuspected: boolean }
 
 /**
  * A pool that notices a server which stops answering: one that is frozen, or behind a network that drops everything.
@@ -35,7 +35,7 @@ type Seen = { bytesRead: number; since: number; isSuspected: boolean }
 export class WatchedPool extends pg.Pool {
   /** Runs on each new connection before it is used. */
   check: (client: pg.ClientBase) => Promise<void> = async () => {}
-  readonly #inUse = new Map<pg.PoolClient, Seen>()
+  readonly #inUse = new Map<pg.PoolClient, Progress>()
   #isUnavailable = false
   #isProbing = false
 

@@ -2,9 +2,9 @@ import { type Db, sql, type Tx } from '../db/sql.ts'
 import { isOpenSuspense, isOpenTransaction, isOpenWithdrawal } from './store.ts'
 
 /** The position of a record among those of its kind, which are read by time. */
-export type Place = { at: Date; id: string }
+export type Position = { at: Date; id: string }
 
-type Range = { after: Place; before: Date; limit: number }
+type Range = { after: Position; before: Date; limit: number }
 
 /** What was written or uploaded against one of the transaction's disputes, unless it is erased. */
 const hasDefence = sql`exists (
@@ -18,8 +18,8 @@ const hasDefence = sql`exists (
 export async function listOldTransactions(
   tx: Tx,
   { merchantId, after, before, limit }: Range & { merchantId: string },
-): Promise<Place[]> {
-  return await tx.query<Place>(sql`
+): Promise<Position[]> {
+  return await tx.query<Position>(sql`
     select created_at as at, id from transactions
     where merchant_id = ${merchantId} and created_at < ${before} and (created_at, id) > (${after.at}::timestamptz, ${after.id}::uuid)
       and (num_nonnulls(customer, payer, seller, address, description, metadata, return_url) > 0 or ${hasDefence})
@@ -29,16 +29,16 @@ export async function listOldTransactions(
 export async function listOldWithdrawals(
   tx: Tx,
   { merchantId, after, before, limit }: Range & { merchantId: string },
-): Promise<Place[]> {
-  return await tx.query<Place>(sql`
+): Promise<Position[]> {
+  return await tx.query<Position>(sql`
     select created_at as at, id from withdrawals
     where merchant_id = ${merchantId} and created_at < ${before} and (created_at, id) > (${after.at}::timestamptz, ${after.id}::uuid)
       and erased_at is null
     order by created_at, id limit ${limit}`)
 }
 
-export async function listOldSuspense(tx: Tx, { after, before, limit }: Range): Promise<Place[]> {
-  return await tx.query<Place>(sql`
+export async function listOldSuspense(tx: Tx, { after, before, limit }: Range): Promise<Position[]> {
+  return await tx.query<Position>(sql`
     select paid_at as at, id from suspense_payments
     where paid_at < ${before} and (paid_at, id) > (${after.at}::timestamptz, ${after.id}::uuid) and payer is not null
     order by paid_at, id limit ${limit}`)

@@ -37,7 +37,7 @@ type Age = { before: Date; key: SecretKey; now: Date }
 
 type Records = {
   /** The next records with personal data, oldest first, including those that are still needed. */
-  list(tx: Tx, range: { after: expiry.Place; before: Date; limit: number }): Promise<expiry.Place[]>
+  list(tx: Tx, range: { after: expiry.Position; before: Date; limit: number }): Promise<expiry.Position[]>
   /** Erases those of these records that are final and not locked; returns their ids. */
   erase(tx: Tx, ids: string[], age: Age): Promise<string[]>
 }
@@ -47,7 +47,7 @@ async function eraseAll(
   db: Db,
   { records, from, age, stopping }: { records: Records; from: Date; age: Age; stopping: AbortSignal },
 ): Promise<Date> {
-  let after: expiry.Place = { at: from, id: firstId }
+  let after: expiry.Position = { at: from, id: firstId }
   let oldestKept: Date | null = null
   while (!stopping.aborted) {
     const { listed, erased } = await db.transaction(async (tx) => {

@@ -222,7 +222,7 @@ it('passes the rules of Redocly and Spectral, without a warning', async () => {
   expect(stdout).toBe('')
 })
 
-describe('of a running service', () => {
+describe('the document of a running service', () => {
   let service: TestService
 
   beforeAll(async () => {

@@ -145,7 +145,7 @@ describe('a refund', () => {
   })
 })
 
-describe('is refused', () => {
+describe('a refund is refused', () => {
   const refusedWith = async (id: string, body: Record<string, unknown> = {}) =>
     refusal(await requestRefund(service, id, body))
 

@@ -116,9 +116,9 @@ async function addMerchant(db: Db, key: SecretKey, clock: ManualClock): Promise<
   return (await db.transaction(async (tx) => await createMerchant(tx, { clock, key }, input))).merchantId
 }
 
-type Place = { db: Db; bank: Simulator; clock: ManualClock; key: SecretKey; isRemote: boolean }
+type ProcessOptions = { db: Db; bank: Simulator; clock: ManualClock; key: SecretKey; isRemote: boolean }
 
-function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process {
+function startProcess({ db: whole, bank, clock, key, isRemote }: ProcessOptions): Process {
   const injector = createFaultInjector()
   const db = faultyDb(whole, injector)
   const acquirer = createBacenAcquirer({
