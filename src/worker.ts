@@ -27,7 +27,7 @@ import { sinkJobs } from './sinks/follow.ts'
 import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
 import { observeSuspense } from './suspense/metrics.ts'
 import { observeDisputes } from './transactions/dispute/metrics.ts'
-import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
+import { observeTransactions, transactionJobs, transactionSchedules } from './transactions/jobs.ts'
 import { createSettlement } from './transactions/settle.ts'
 import { loadTransactionVersions } from './transactions/view.ts'
 import { observeVerification, verificationJobs, verificationSchedules } from './verification.ts'
@@ -150,6 +150,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   observeVerification({ db, clock, registry })
   observeSuspense({ db, clock, registry })
   observeWithdrawals({ db, clock, registry })
+  observeTransactions({ db, registry })
   observeDisputes(deps)
   observeReconciliation({ db, clock, registry, acquirers: deps.acquirers.all })
   return {

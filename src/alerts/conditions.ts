@@ -79,6 +79,11 @@ export const conditions = {
     ...{ metric: 'guiche_reconciliation_age_seconds', where: { kind: 'daily' }, by: ['acquirer'] },
     ...{ above: 28 * hour, forSeconds: 10 * minute, fact: 'age', screen: '/reconciliation' },
   },
+  charge_open_late: {
+    ...{ rule: 'GuicheChargeOpenLate', severity: 'warning' },
+    ...{ metric: 'guiche_charges_open_late', above: 0, forSeconds: 15 * minute, fact: 'count' },
+    screen: '/transactions?status=PENDING&status=PIX_QRCODE_GENERATED',
+  },
   suspense_waits: {
     ...{ rule: 'GuicheSuspensePaymentWaits', severity: 'warning' },
     ...{ metric: 'guiche_suspense_oldest_seconds', where: { status: 'held' }, above: day, fact: 'age' },

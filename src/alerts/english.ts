@@ -31,6 +31,10 @@ export const english: Texts = {
       'No day of {acquirer} is being closed',
       'Its lists of the day cannot be read completely: the log says why.',
     ],
+    charge_open_late: [
+      'A charge is still open an hour after it expired',
+      'The acquirer calls it paid without showing the payment, or does not answer: the log says which. Look the payment up at the acquirer.',
+    ],
     suspense_waits: ['An unattributed payment waits for a person', '`npx guiche suspense list` shows it.'],
     return_unconfirmed: ['An acquirer does not confirm a return', '`npx guiche suspense list` shows it.'],
     other_cell_payments: [

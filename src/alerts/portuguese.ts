@@ -34,6 +34,10 @@ export const portuguese: Texts = {
       'Nenhum dia de {acquirer} é fechado',
       'As listas do dia não podem ser lidas por completo: o log diz por quê.',
     ],
+    charge_open_late: [
+      'Uma cobrança continua aberta uma hora depois de expirar',
+      'O PSP diz que ela foi paga sem mostrar o pagamento, ou não responde: o log diz qual dos dois. Consulte o pagamento no PSP.',
+    ],
     suspense_waits: ['Um pagamento não identificado aguarda uma pessoa', '`npx guiche suspense list` mostra qual é.'],
     return_unconfirmed: ['Um PSP não confirma uma devolução', '`npx guiche suspense list` mostra qual é.'],
     other_cell_payments: [

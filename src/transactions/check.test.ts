@@ -1,12 +1,14 @@
+import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { settleDepsWith } from '../../test/support/acquirer.ts'
 import { charge, fetchTransaction, openQuietBank, type QuietBank } from '../../test/support/payments.ts'
 import { payOne, refund, untilSent } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import { eventually, suspendJob } from '../../test/support/webhooks.ts'
+import { findMet } from '../alerts/conditions.ts'
 import { raw, sql } from '../db/sql.ts'
 import { checkDueTransactions } from './check.ts'
-import { transactionJobs } from './jobs.ts'
+import { observeTransactions, transactionJobs } from './jobs.ts'
 
 let service: TestService
 let bank: QuietBank
@@ -85,16 +87,52 @@ it('fails charges that expire together in one commit, and one that cannot be cha
   expect(commits).toHaveLength(1)
 })
 
+/** The alerts of charges that stay open. */
+async function openLate() {
+  const registry = new Registry()
+  observeTransactions({ db: service.db, registry })
+  return (await findMet(registry)).met.map(({ kind, value }) => [kind, value])
+}
+
 it('never treats a CONCLUIDA charge as unpaid, even while the acquirer shows no payment', async () => {
   const { id } = await charge(service)
   const [row] = await service.db.query<{ at: Date }>(sql`select check_at as at from transactions where id = ${id}`)
   service.clock.set(row?.at ?? service.clock.now())
   await checkDueTransactions(saying({ status: 'CONCLUIDA' }), never)
   expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED', errorMessage: null })
+  expect(await openLate()).toEqual([])
   // Checked again, until the acquirer shows the payment or reports another status.
+  service.clock.advance(60 * 60_000)
+  await checkDueTransactions(saying({ status: 'CONCLUIDA' }), never)
+  expect(await openLate()).toEqual([['charge_open_late', 1]])
   service.clock.advance(60 * 60_000)
   await checkDueTransactions(saying({ status: 'ATIVA' }), never)
   expect(await fetchTransaction(service, id)).toMatchObject({ status: 'FAILED' })
+  expect(await openLate()).toEqual([])
+})
+
+it('alerts while a charge is open an hour after it expired, with its code and without one', async () => {
+  const { db, clock } = service
+  const [paid, pending] = [await charge(service), await charge(service)]
+  await db.query(sql`delete from events where record_id = ${pending.id}`)
+  await db.query(sql`
+    update transactions set statuses = array['PENDING'], status_dates = status_dates[1:1], pix_uri = null,
+      pix_expires_at = null, pix_expiration_seconds = pix_expiration_seconds + 3600
+    where id = ${pending.id}`)
+  const away = settleDepsWith(service, async () => ({ status: 503, headers: {}, body: '{}' }))
+  const check = async (minutes: number) => {
+    clock.advance(minutes * 60_000)
+    await checkDueTransactions(away, never)
+    return await openLate()
+  }
+  const [row] = await db.query<{ at: Date }>(sql`select pix_expires_at as at from transactions where id = ${paid.id}`)
+  clock.set(row?.at ?? clock.now())
+  expect(await check(50)).toEqual([])
+  expect(await check(10)).toEqual([['charge_open_late', 1]])
+  expect(await check(60)).toEqual([['charge_open_late', 2]])
+  clock.advance(10 * 60_000)
+  await checkDueTransactions(saying({ status: 'ATIVA' }), never)
+  expect(await openLate()).toEqual([])
 })
 
 it.each(['REMOVIDA_PELO_PSP', 'REMOVIDA_PELO_USUARIO_RECEBEDOR'])(

@@ -1,5 +1,7 @@
+import { Gauge, type Registry } from 'prom-client'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { checkDueTransactions } from './check.ts'
 import {
@@ -21,11 +23,14 @@ import { checkDueRefunds, sendRefund } from './refund/send.ts'
 import { isRefundDue } from './refund/store.ts'
 import type { SettleDeps } from './settle.ts'
 import { settleListedUnattributed, settleUnattributedJob } from './settle-unattributed.ts'
-import { isTransactionDue } from './store.ts'
+import { countOpenLate, isTransactionDue } from './store.ts'
 
 const PaymentPayload = Type.Object({ acquirer: Type.String(), endToEndId: Type.String() })
 const SettlePayload = Type.Object({ merchantId: Type.String(), id: Type.String(), reported: PaymentPayload })
 const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
+
+/** An outage of an acquirer can leave any number of charges open. */
+const openLateMax = 1_000
 
 /**
  * The worker's jobs for transactions.
@@ -55,6 +60,18 @@ export function transactionJobs(deps: SettleDeps, inBackground: SettleDeps): Rec
     [settleUnattributedJob]: async (payload) =>
       await settleListedUnattributed(deps, Value.Parse(PaymentPayload, payload)),
   }
+}
+
+export function observeTransactions({ db, registry }: { db: Db; registry: Registry }): void {
+  new Gauge({
+    name: 'guiche_charges_open_late',
+    help: 'Charges that are open an hour after they expired, because an acquirer calls them paid and does not show the payment, or does not answer; at most 1,000',
+    aggregator: 'max',
+    registers: [registry],
+    async collect() {
+      this.set(await countOpenLate(db, openLateMax))
+    },
+  })
 }
 
 export function transactionSchedules(deps: SettleDeps): Record<string, JobSchedule> {

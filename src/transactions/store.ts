@@ -319,6 +319,24 @@ export async function findDueTransactions(
   )
 }
 
+/**
+ * How many charges are still open an hour after they expired, up to a limit. A charge without a code, because no
+ * acquirer answered, expires its time after its creation. The index `transactions_open_late` has the same condition.
+ */
+export async function countOpenLate(db: Db, limit: number): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    sql`
+      select count(*) as count from (
+        select from transactions
+        where check_at - pix_expires_at > interval '1 hour'
+          or (pix_expires_at is null and check_at - created_at > make_interval(secs => pix_expiration_seconds) + interval '1 hour')
+        limit ${limit}
+      ) late`,
+    'count-open-late',
+  )
+  return row?.count ?? 0
+}
+
 const toCheck = { table: sql`transactions`, dueAt: sql`check_at` }
 
 export async function isTransactionDue(db: Db, now: Date): Promise<boolean> {

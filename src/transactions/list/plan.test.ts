@@ -4,6 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { type Plan, vacuum, withPlan } from '../../../test/support/plans.ts'
 import { type Db, sql } from '../../db/sql.ts'
 import { findOwners, type Owner } from '../owner-store.ts'
+import { countOpenLate } from '../store.ts'
 import { foldCounts } from './count-store.ts'
 import { countNames } from './name-store.ts'
 import { listTransactions, type TransactionFilters } from './store.ts'
@@ -179,4 +180,16 @@ it('by a part of a name, once the names are counted, reads the matching rows or 
   expect(frequent.plan.heapFetches).toBe(0)
   for (const { plan } of [rare, amid]) expect(plan.rows).toBeLessThanOrEqual(100)
   for (const { plan } of [rare, amid, frequent]) expect(plan.scans).not.toContain('Seq Scan')
+})
+
+it('charges that stay open after they expired are counted by an index that has no others', async () => {
+  await db.query(sql`
+    update transactions set check_at = pix_expires_at + case when amount > 2 then interval '5 minutes' else interval '65 minutes' end
+    where amount <= 5_000`)
+  await vacuum(db, 'transactions')
+  const found = await withPlan(db, async (spy) => ({ count: await countOpenLate(spy, 1_000) }))
+  expect(found.count).toBe(2)
+  expect(found.plan.indexes).toEqual(new Set(['transactions_open_late']))
+  expect(found.plan.rows).toBe(2)
+  expect(await countOpenLate(db, 1)).toBe(1)
 })
