@@ -6,9 +6,10 @@ import { payOne, refund, untilSent } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import { eventually, suspendJob } from '../../test/support/webhooks.ts'
 import { findMet } from '../alerts/conditions.ts'
-import { raw, sql } from '../db/sql.ts'
+import { type Db, raw, sql } from '../db/sql.ts'
 import { checkDueTransactions } from './check.ts'
 import { observeTransactions, transactionJobs } from './jobs.ts'
+import type { SettleDeps } from './settle.ts'
 
 let service: TestService
 let bank: QuietBank
@@ -93,6 +94,26 @@ async function openLate() {
   observeTransactions({ db: service.db, registry })
   return (await findMet(registry)).met.map(({ kind, value }) => [kind, value])
 }
+
+it('gives way to requests for a minute, and then no more', async () => {
+  // More than one batch.
+  for (const _ of Array.from({ length: 25 })) await charge(service)
+  service.clock.advance(60 * 60_000)
+  const calls: string[] = []
+  const countingAs = (name: string): SettleDeps => {
+    const deps = settleDepsWith(service, async (request) => {
+      service.clock.advance(3_000)
+      return await bank.handle(request)
+    })
+    const transaction: Db['transaction'] = async (...work) => {
+      calls.push(name)
+      return await service.db.transaction(...work)
+    }
+    return { ...deps, db: { ...service.db, transaction } }
+  }
+  await checkDueTransactions(countingAs('foreground'), never, countingAs('background'))
+  expect(calls).toEqual(['background', 'foreground'])
+})
 
 it('never treats a CONCLUIDA charge as unpaid, even while the acquirer shows no payment', async () => {
   const { id } = await charge(service)

@@ -29,6 +29,8 @@ export const expiryGraceMs = 5 * 60_000
  */
 const completedPauseMaxMs = 60 * 60_000
 
+/** After so long a run gives way to requests no more: charges that expire faster than that would never be done. */
+const givesWayMaxMs = 60_000
 /** What is FAILED in one commit. An acquirer that does not answer delays the others of its batch by a minute at most. */
 const batchMax = 24
 
@@ -38,10 +40,19 @@ const batchMax = 24
  *
  * Nothing is leased, because that would write each expired row twice. Only one process runs the job; if two did, both
  * would query the acquirer, and one of them would change the row.
+ *
+ * @param inBackground the same with a `Db` that gives way to requests, which is used at first
  */
-export async function checkDueTransactions(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
+export async function checkDueTransactions(
+  foreground: SettleDeps,
+  stopping: AbortSignal,
+  inBackground = foreground,
+): Promise<void> {
+  const startedAt = foreground.clock.now().getTime()
   while (!stopping.aborted) {
-    const rows = await findDueTransactions(deps.db, { now: deps.clock.now(), limit: batchMax })
+    const now = foreground.clock.now()
+    const deps = now.getTime() - startedAt < givesWayMaxMs ? inBackground : foreground
+    const rows = await findDueTransactions(deps.db, { now, limit: batchMax })
     const failing: Failing[] = []
     await forEachConcurrent(rows, stopping, async (row) => {
       await orCheckAgain(deps, row, async () => {

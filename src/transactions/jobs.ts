@@ -39,7 +39,7 @@ const openLateMax = 1_000
  */
 export function transactionJobs(deps: SettleDeps, inBackground: SettleDeps): Record<string, Job> {
   return {
-    'transactions.check': async (_, stopping) => await checkDueTransactions(inBackground, stopping),
+    'transactions.check': async (_, stopping) => await checkDueTransactions(deps, stopping, inBackground),
     // A job of its own: a check runs until nothing is due, and refunds must not wait behind charges that expire.
     'transactions.check-refunds': async (_, stopping) => await checkDueRefunds(inBackground, stopping),
     'transactions.poll': async (_, stopping) => await pollPayments(inBackground, stopping),

@@ -21,7 +21,8 @@ beforeAll(async () => {
   for (const name of await readdir('dist/guide', { recursive: true }))
     files.set(name, name.endsWith('.html') ? await readFile(`dist/guide/${name}`, 'utf8') : '')
   service = await startTestService({ onLog: (line) => logged.push(line) })
-})
+  // The build takes 20 seconds of an idle machine, and minutes of a busy one.
+}, 600_000)
 afterAll(() => service.stop())
 
 describe('the built guide', () => {
