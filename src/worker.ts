@@ -21,7 +21,7 @@ import type { SecretKey } from './lib/secrets.ts'
 import { privacyJobs, privacySchedules } from './privacy/retention.ts'
 import { observeReconciliation, reconciliationJobs, reconciliationSchedules } from './reconciliation/jobs.ts'
 import { requestedRunJobs } from './reconciliation/requested-run.ts'
-import { reportJobSchedules, reportJobs, reportJobsOneAtOnce } from './reports/send.ts'
+import { observeReports, reportJobSchedules, reportJobs, reportJobsOneAtOnce } from './reports/send.ts'
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
 import { sinkJobs } from './sinks/follow.ts'
 import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
@@ -152,6 +152,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   observeWithdrawals({ db, clock, registry })
   observeTransactions({ db, registry })
   observeDisputes(deps)
+  observeReports({ db, clock, registry })
   observeReconciliation({ db, clock, registry, acquirers: deps.acquirers.all })
   return {
     deliveries: started,

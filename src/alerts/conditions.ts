@@ -199,6 +199,11 @@ export const conditions = {
     ...{ metric: 'guiche_webhook_endpoint_disabled_seconds', by: ['client', 'receiver'], above: 0 },
     ...{ fact: 'age', screen: '/webhooks?client={client}' },
   },
+  report_undelivered: {
+    ...{ rule: 'GuicheReportUndelivered', severity: 'warning' },
+    ...{ metric: 'guiche_report_undelivered_seconds', by: ['client'], above: day, fact: 'age' },
+    screen: '/month?client={client}',
+  },
   event_sink_behind: {
     ...{ rule: 'GuicheEventSinkBehind', severity: 'warning' },
     ...{ metric: 'guiche_event_sink_lag_seconds', by: ['sink'], above: 5 * minute, fact: 'age' },

@@ -108,6 +108,10 @@ export const english: Texts = {
       'The webhook endpoint {receiver} was disabled',
       'That of client {client} answered 410, or every attempt failed for five days. Its merchant enables it again, or disables it for good.',
     ],
+    report_undelivered: [
+      'A scheduled report is not being mailed',
+      'Its schedule under Month closing says why, or that of closed days under Reconciliation. After three days it is given up.',
+    ],
     event_sink_behind: [
       'Events wait for the message broker {sink}',
       'It does not acknowledge them. The log says why. Nothing is lost: they are sent when it does.',

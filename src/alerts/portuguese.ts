@@ -117,6 +117,10 @@ export const portuguese: Texts = {
       'O endpoint de webhook {receiver} foi desativado',
       'O da credencial {client} respondeu 410, ou todas as tentativas falharam durante cinco dias. O lojista o reativa, ou o desativa de vez.',
     ],
+    report_undelivered: [
+      'Um relatório agendado não é enviado por e-mail',
+      'O agendamento em Fechamento do mês diz por quê, ou o dos dias fechados em Conciliação. Depois de três dias não há novas tentativas.',
+    ],
     event_sink_behind: [
       'Há eventos esperando pelo message broker {sink}',
       'Ele não os confirma. O log diz por quê. Nada se perde: eles são enviados quando ele confirmar.',

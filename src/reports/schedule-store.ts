@@ -168,6 +168,32 @@ export async function deleteSendings(tx: Tx, before: Date): Promise<void> {
   await tx.query(sql`delete from report_sendings where finished_at < ${before}`)
 }
 
+/**
+ * Since when the oldest report of each merchant is due that was not mailed: it is tried again, or was given up after a
+ * time and none since was sent. By the merchant's first client; empty for the operator's own.
+ */
+export async function listUndelivered(
+  db: Db,
+  { givenUpAfter, limit }: { givenUpAfter: Date; limit: number },
+): Promise<{ client: string; since: Date }[]> {
+  return await db.query<{ client: string; since: Date }>(sql`
+    select coalesce(first.client_id, '') as client, min(last.due_at) as since
+    from report_schedules schedule
+    cross join lateral (
+      -- Of a daily one: three days of attempts, and a week after they were given up.
+      select first_day, due_at, outcome, finished_at from report_sendings
+      where merchant_id = schedule.merchant_id and schedule_id = schedule.id order by first_day desc limit 10
+    ) last
+    left join lateral (
+      select client_id from clients where merchant_id = schedule.merchant_id order by created_at limit 1
+    ) first on true
+    where paused_at is null and (outcome is null or outcome = 'given_up' and finished_at > ${givenUpAfter} and not exists (
+      select from report_sendings later
+      where later.merchant_id = schedule.merchant_id and later.schedule_id = schedule.id
+        and later.first_day > last.first_day and later.outcome <> 'given_up'))
+    group by client order by since limit ${limit}`)
+}
+
 export type RecipientRow = { id: string; email: string; name: string; role: Role; merchant_id: string | null }
 
 /** The people who may get a merchant's reports: its own, and the operator's. Null: the operator's alone. */

@@ -1,3 +1,4 @@
+import { Gauge, type Registry } from 'prom-client'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Acquirers } from '../acquirers/registry.ts'
@@ -19,6 +20,7 @@ import {
   finishSending,
   insertSending,
   listRecipients,
+  listUndelivered,
   lockDueSchedules,
   type RecipientRow,
   type ScheduleRow,
@@ -43,6 +45,10 @@ const attachmentBytesMax = 8 * 1024 * 1024
 const closedDayPauseMs = 30 * 60_000
 /** Sendings are shown; each schedule has at most one a day. */
 const keptMs = 400 * 24 * 60 * 60_000
+/** A report that was given up is not tried again: it is reported for this long, or until the next one is sent. */
+const reportedMs = 7 * 24 * 60 * 60_000
+/** At most so many merchants have a time series of their own, and therefore an alert. */
+const undeliveredMax = 20
 
 export type ReportDeps = {
   db: Db
@@ -72,6 +78,27 @@ export function reportJobs(deps: ReportDeps): Record<string, Job> {
 export const reportJobsOneAtOnce = [sendJob]
 
 export const reportJobSchedules: Record<string, JobSchedule> = { 'reports.due': { everySeconds: 60 } }
+
+export function observeReports({
+  db,
+  clock,
+  registry,
+}: Pick<ReportDeps, 'db' | 'clock'> & { registry: Registry }): void {
+  new Gauge({
+    name: 'guiche_report_undelivered_seconds',
+    help: `For how long the oldest scheduled report of a merchant has been due without being mailed to all its recipients; no client for the operator’s own; only the ${undeliveredMax} that wait longest`,
+    labelNames: ['client'],
+    aggregator: 'max',
+    registers: [registry],
+    async collect() {
+      const now = clock.now().getTime()
+      this.reset()
+      const givenUpAfter = new Date(now - reportedMs)
+      for (const { client, since } of await listUndelivered(db, { givenUpAfter, limit: undeliveredMax }))
+        this.set({ client }, Math.max(0, now - since.getTime()) / 1000)
+    },
+  })
+}
 
 /**
  * Begins the sending of each period that is over. The sending, its job and the next due time are one commit, and a period

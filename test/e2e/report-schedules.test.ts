@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { findMet } from '../../src/alerts/conditions.ts'
 import type { ReportSchedules } from '../../src/dashboard/report-schema.ts'
 import { sql } from '../../src/db/sql.ts'
-import { insertSending } from '../../src/reports/schedule-store.ts'
-import { reportJobs } from '../../src/reports/send.ts'
+import { finishSending, insertSending } from '../../src/reports/schedule-store.ts'
+import { observeReports, reportJobs } from '../../src/reports/send.ts'
+import { operatorMerchantId } from '../../src/suspense/status.ts'
 import { settleDepsWith } from '../support/acquirer.ts'
 import { startMailServer, type TestMailServer } from '../support/mail-server.ts'
 import { readPdf } from '../support/read-files.ts'
@@ -11,10 +14,12 @@ import { payOne, setFixedFee } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
-import { eventually } from '../support/webhooks.ts'
+import { eventually, suspendJob } from '../support/webhooks.ts'
 import { withRenewedToken } from '../support/withdrawals.ts'
 
 const path = '/dashboard/api/report/schedule'
+/** In seconds. */
+const day = 86_400
 const monthly = { report: 'fees', format: 'pdf', every: 'month', by: 'posted', language: 'pt' }
 
 let service: TestService
@@ -228,4 +233,44 @@ it('a schedule is given up, with the reason, when the mail server was removed af
   const jobs = reportJobs({ ...other, baseUrl, mail: null })
   await jobs['reports.send']?.(key, new AbortController().signal)
   expect(await lastOf(body.id)).toMatchObject({ outcome: 'given_up', error: 'no mail server is configured any more' })
+  await pause(body.id, true)
+})
+
+it('alerts the operator a day after a report was due, until the next one is sent or a week after it was given up', async () => {
+  await suspendJob(service.db, 'reports.due')
+  const { body } = await schedule({ every: 'day', recipients: [await idOf(owner)] })
+  const { db, clock } = service
+  const registry = new Registry()
+  observeReports({ db, clock, registry })
+  const alerts = async () =>
+    (await findMet(registry)).met.map(({ kind, subject, value }) => [kind, JSON.parse(subject), value])
+  const ofDay = (firstDay: string) => ({ merchantId, scheduleId: body.id, firstDay })
+  const merchantId = await findSandboxMerchant(service)
+  const [first, next] = [ofDay('2026-04-27'), ofDay('2026-04-28')]
+  const begin = async (key: typeof first) =>
+    await db.transaction(async (tx) => await insertSending(tx, { ...key, lastDay: key.firstDay, dueAt: clock.now() }))
+  const late = (seconds: number) => [['report_undelivered', { client: service.sandbox.clientId }, seconds]]
+  await begin(first)
+  clock.advance(day * 1_000)
+  expect(await alerts()).toEqual([])
+  clock.advance(60_000)
+  expect(await alerts()).toEqual(late(day + 60))
+  await finishSending(db, first, { outcome: 'given_up', now: clock.now() })
+  clock.advance(6 * day * 1_000)
+  expect(await alerts()).toEqual(late(7 * day + 60))
+  clock.advance(day * 1_000)
+  expect(await alerts()).toEqual([])
+  clock.advance(-day * 1_000)
+  await begin(next)
+  expect(await alerts()).toEqual(late(7 * day + 60))
+  await finishSending(db, next, { outcome: 'sent', now: clock.now() })
+  expect(await alerts()).toEqual([])
+  await db.query(sql`update report_sendings set outcome = 'given_up' where schedule_id = ${body.id}`)
+  expect(await alerts()).toEqual(late(7 * day + 60))
+  await pause(body.id, true)
+  expect(await alerts()).toEqual([])
+  const [own] = await db.query<{ id: string }>(sql`select id from report_schedules where report = 'closed_day'`)
+  await begin({ merchantId: operatorMerchantId, scheduleId: own?.id ?? '', firstDay: '2026-05-05' })
+  clock.advance((day + 60) * 1_000)
+  expect(await alerts()).toEqual([['report_undelivered', { client: '' }, day + 60]])
 })
