@@ -101,6 +101,12 @@ describe.each(alertKinds)('%s', (kind) => {
   })
 })
 
+it('leaves out of the address what is the operator’s own', () => {
+  const undelivered = { kind: 'report_undelivered' } as const
+  expect(screenOf({ ...undelivered, subject: '{"client":""}' })).toBe('/month')
+  expect(screenOf({ ...undelivered, subject: '{"client":"a shop"}' })).toBe('/month?client=a%20shop')
+})
+
 it('writes times and amounts as people read them', () => {
   const at = { subject: '{}', value: 26 * hour }
   expect(wordAlert({ ...at, kind: 'suspense_waits' }, 'en').fact).toBe('For 26 hours')

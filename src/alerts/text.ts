@@ -38,10 +38,12 @@ export function wordAlert(
   }
 }
 
-/** The path of the dashboard's screen for an alert. */
+/** The path of the dashboard's screen for an alert. What is the operator's own has an empty label: no parameter. */
 export function screenOf({ kind, subject }: { kind: AlertKind; subject: string }): string {
   const labels: Record<string, string> = JSON.parse(subject)
-  return conditionOf(kind).screen.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(labels[name] ?? ''))
+  return conditionOf(kind)
+    .screen.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(labels[name] ?? ''))
+    .replace(/[?&]\w+=(?=&|$)/g, '')
 }
 
 export type AlertState = keyof Texts['states']

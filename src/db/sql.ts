@@ -331,7 +331,7 @@ export function mayBeOneRowsFault(error: unknown): boolean {
  */
 const unavailableStates = /^(57P0.|53...|25006|57014|55P03|08...)$/
 /** System errors of the connection. A missing file has one of these codes as well, but another system call. */
-const awayCodes: ReadonlySet<string> = new Set([
+const unavailableCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -344,7 +344,7 @@ const awayCodes: ReadonlySet<string> = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ])
-const awayCalls: ReadonlySet<string> = new Set(['connect', 'read', 'write', 'getaddrinfo'])
+const unavailableCalls: ReadonlySet<string> = new Set(['connect', 'read', 'write', 'getaddrinfo'])
 /** The driver's own errors have no code. */
 const unavailableMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|Client was closed)/
@@ -359,5 +359,5 @@ export function isDatabaseUnavailable(error: unknown): error is Error {
   if (error instanceof pg.DatabaseError) return unavailableStates.test(error.code ?? '')
   if (unavailableMessages.test(error.message)) return true
   const { code, syscall } = error as NodeJS.ErrnoException
-  return code !== undefined && awayCodes.has(code) && syscall !== undefined && awayCalls.has(syscall)
+  return code !== undefined && unavailableCodes.has(code) && syscall !== undefined && unavailableCalls.has(syscall)
 }

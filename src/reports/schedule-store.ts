@@ -190,7 +190,7 @@ export async function listUndelivered(
     where paused_at is null and (outcome is null or outcome = 'given_up' and finished_at > ${givenUpAfter} and not exists (
       select from report_sendings later
       where later.merchant_id = schedule.merchant_id and later.schedule_id = schedule.id
-        and later.first_day > last.first_day and later.outcome <> 'given_up'))
+        and later.first_day > last.first_day and later.outcome = 'sent'))
     group by client order by since limit ${limit}`)
 }
 

@@ -1,5 +1,6 @@
 import { type Acquirer, AcquirerUnavailable, type Charge, type Removal } from '../acquirers/acquirer.ts'
 import { isOutage } from '../acquirers/registry.ts'
+import { mayBeOneRowsFault } from '../db/sql.ts'
 import { nextCheckAt } from '../jobs/due-checks.ts'
 import { forEachConcurrent } from '../lib/concurrent.ts'
 import { cents } from '../lib/money.ts'
@@ -54,13 +55,16 @@ export async function checkDueTransactions(
     const deps = now.getTime() - startedAt < givesWayMaxMs ? inBackground : foreground
     const rows = await findDueTransactions(deps.db, { now, limit: batchMax })
     const failing: Failing[] = []
-    await forEachConcurrent(rows, stopping, async (row) => {
-      await orCheckAgain(deps, row, async () => {
-        const reason = row.status === 'PENDING' ? await resolveCharge(deps, row) : await checkWaiting(deps, row)
-        if (reason !== null) failing.push({ row, reason })
+    try {
+      await forEachConcurrent(rows, stopping, async (row) => {
+        await orCheckAgain(deps, row, async () => {
+          const reason = row.status === 'PENDING' ? await resolveCharge(deps, row) : await checkWaiting(deps, row)
+          if (reason !== null) failing.push({ row, reason })
+        })
       })
-    })
-    await failAll(deps, failing)
+    } finally {
+      await failAll(deps, failing)
+    }
     if (rows.length < batchMax) return
   }
 }
@@ -70,6 +74,7 @@ async function failAll(deps: SettleDeps, failing: Failing[]): Promise<void> {
   try {
     await deps.settlement.fail(deps.db, failing)
   } catch (error) {
+    if (!mayBeOneRowsFault(error)) throw error
     deps.log.warn(
       { err: error, count: failing.length },
       'charges could not be failed together: each is tried by itself',
@@ -92,7 +97,7 @@ async function orCheckAgain(deps: SettleDeps, row: TransactionRow, work: () => P
 /** Returns why the transaction fails, or null. */
 async function checkWaiting(deps: SettleDeps, row: TransactionRow): Promise<string | null> {
   const { fails, refused } = await findOutcome(deps, row)
-  if (refused !== null)
+  if (refused !== null && fails === null)
     deps.log.warn(
       { transactionId: row.id, acquirer: row.acquirer },
       'the acquirer refused to cancel a charge: it stays open',

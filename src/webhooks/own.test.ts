@@ -5,10 +5,11 @@ import { deliveryBench } from '../../test/support/delivery-bench.ts'
 import { newTransactionRow } from '../../test/support/new-transaction.ts'
 import { eventually } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
 import { cents } from '../lib/money.ts'
 import { createTransactionWriter } from '../transactions/insert.ts'
 import { createSettlement } from '../transactions/settle.ts'
-import type { NewTransaction } from '../transactions/store.ts'
+import { findTransaction, type NewTransaction } from '../transactions/store.ts'
 import { loadTransactionVersions } from '../transactions/view.ts'
 import type { Deliveries } from './deliver.ts'
 import type { ChangeDeliveries } from './own-events.ts'
@@ -165,6 +166,34 @@ describe('the delivery of a payment', () => {
     await until('delivered', 2)
     await pay({ ...watch(worker), send: () => {} }, row)
     await sendsWhenDue(worker, receiver, 2)
+  })
+})
+
+describe('the delivery of a charge that fails', () => {
+  it('is sent from memory, and repeated from the database with the same bytes', async () => {
+    await setUp()
+    const receiver = await inTurn(204, 204, 500)
+    const { worker, loaded } = start()
+    const { id, merchant_id: merchantId } = await createFor(worker, receiver.url)
+    await until('delivered', 2)
+    const { db } = bench.database
+    const row = await findTransaction(db, merchantId, id)
+    assert(row, 'the transaction exists')
+    await createSettlement({ db, clock, deliveries: worker }).fail(db, [{ row, reason: 'PIX QR code expired' }])
+    await receiver.until(3)
+    await eventually(async () => (await deliveries()).at(-1)?.attempts.length === 1)
+    expect(loaded).not.toContain(id)
+    clock.advance(60_000)
+    worker.wake()
+    await receiver.until(4)
+    expect(loaded).toContain(id)
+    const [first, second] = receiver.received.slice(-2)
+    expect(second?.body).toBe(first?.body)
+    expect(JSON.parse(first?.body ?? '')).toMatchObject({
+      type: 'transaction.failed',
+      data: { id, status: 'FAILED', sequence: 2, failureCode: 'expired', externalCode: 'order-0001' },
+    })
+    await until('delivered', 3)
   })
 })
 

@@ -182,7 +182,9 @@ describe('guiche ledger', () => {
     expect(await cli.read(['ledger', 'verify'])).toMatch(/frozen, since .*\(a look at the bank\)/)
     await cli.expectFailure(['ledger', 'stop', '--reason', 'again'], /already frozen, since .*a look at the bank/)
     expect(await cli.read(['ledger', 'release'])).toMatch(/^because +a look at the bank$/m)
-    expect((await withdraw(100)).status).toBe(201)
+    const { status, body } = await withdraw(100)
+    expect(status).toBe(201)
+    await untilWithdrawal(body.id, 'PROCESSED')
     const [stop, release] = (await cli.runJson<Acted[]>(['audit', 'list'])).slice(-2)
     const user = userInfo().username
     expect(stop).toMatchObject({ actor: 'cli:maria', action: 'payouts.freeze', details: { by: user } })
@@ -190,7 +192,7 @@ describe('guiche ledger', () => {
   })
 
   it('has what may have been sent reviewed after a restore, also while payouts are frozen', async () => {
-    await withdraw(100, 'once@example.com')
+    await untilWithdrawal((await withdraw(100, 'once@example.com')).body.id, 'PROCESSED')
     const { id } = (await withdraw(100, 'once@example.com')).body
     const pending = async () => await cli.read(['withdrawal', 'list', '--pending-review'])
     expect(await pending()).toMatch(new RegExp(`^${id} +${client} +PENDING +duplicate `, 'm'))

@@ -223,7 +223,7 @@ it('sends the closed days to the operator, once they are signed', async () => {
   ])
 })
 
-it('a schedule is given up, with the reason, when the mail server was removed after its period was over', async () => {
+it('a report is given up, with the reason, when the mail server was removed after its period was over', async () => {
   const { body } = await schedule({ every: 'day', recipients: [await idOf(owner)] })
   const key = { merchantId: await findSandboxMerchant(service), scheduleId: body.id, firstDay: '2026-04-27' }
   const { db, clock, baseUrl } = service

@@ -23,6 +23,11 @@ export const chargeMutations: Mutation[] = [
     caughtBy: cancelTest,
   },
   {
+    name: 'the webhook of an expired charge waits until its lease ends',
+    edits: [edit('src/transactions/fail.ts', 'if (whole) own?.show', 'if (whole === null) own?.show')],
+    caughtBy: 'src/webhooks/own.test.ts',
+  },
+  {
     name: 'a charge fails because of a text that the PSP refuses',
     edits: [edit('src/acquirers/bacen/charge.ts', 'if (input.texts === undefined)', 'if (existing === null)')],
     caughtBy: 'src/acquirers/bacen/charge-texts.test.ts',
