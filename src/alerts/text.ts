@@ -41,9 +41,12 @@ export function wordAlert(
 /** The path of the dashboard's screen for an alert. What is the operator's own has an empty label: no parameter. */
 export function screenOf({ kind, subject }: { kind: AlertKind; subject: string }): string {
   const labels: Record<string, string> = JSON.parse(subject)
-  return conditionOf(kind)
-    .screen.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(labels[name] ?? ''))
-    .replace(/[?&]\w+=(?=&|$)/g, '')
+  const address = conditionOf(kind).screen.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(labels[name] ?? ''),
+  )
+  const [path = '', query = ''] = address.split('?')
+  const parameters = query.split('&').filter((parameter) => !parameter.endsWith('='))
+  return [path, parameters.join('&')].filter((part) => part !== '').join('?')
 }
 
 export type AlertState = keyof Texts['states']

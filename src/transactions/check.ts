@@ -30,9 +30,9 @@ export const expiryGraceMs = 5 * 60_000
  */
 const completedPauseMaxMs = 60 * 60_000
 
-/** After so long a run gives way to requests no more: charges that expire faster than that would never be done. */
+/** A run that lasts longer stops giving way to requests. Otherwise more charges could expire than it handles. */
 const givesWayMaxMs = 60_000
-/** What is FAILED in one commit. An acquirer that does not answer delays the others of its batch by a minute at most. */
+/** As many become FAILED in one commit. An acquirer that does not answer delays its batch by up to a minute. */
 const batchMax = 24
 
 /**
@@ -42,7 +42,7 @@ const batchMax = 24
  * Nothing is leased, because that would write each expired row twice. Only one process runs the job; if two did, both
  * would query the acquirer, and one of them would change the row.
  *
- * @param inBackground the same with a `Db` that gives way to requests, which is used at first
+ * @param inBackground the same with a `Db` that gives way to requests, for the first minute of a run
  */
 export async function checkDueTransactions(
   foreground: SettleDeps,
@@ -158,10 +158,7 @@ async function findLate(acquirer: Acquirer, row: TransactionRow): Promise<Charge
  */
 export async function checkOpen(deps: SettleDeps, row: TransactionRow): Promise<string | null> {
   const { fails, refused } = await findOutcome(deps, row)
-  if (fails !== null) {
-    await deps.settlement.fail(deps.db, [{ row, reason: fails }])
-    deps.wakeDeliveries()
-  }
+  if (fails !== null) await deps.settlement.fail(deps.db, [{ row, reason: fails }])
   return refused
 }
 
