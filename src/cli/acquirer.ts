@@ -113,7 +113,7 @@ function describe(settings: AcquirerSettings, findings: Finding[], isFit: boolea
 
 ${lines.join('\n')}
 
-  ${isFit ? 'It supports all that Guichê needs.' : `It lacks ${missing} of what Guichê needs.`}
+  ${isFit ? 'It supports all that Guichê needs.' : `It lacks ${missing === 1 ? 'one thing' : `${missing} things`} that Guichê needs.`}
   Not confirmed in this PSP’s sandbox:
 ${unconfirmed.map((one) => `  - ${one}`).join('\n')}
 

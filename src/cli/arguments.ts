@@ -27,7 +27,7 @@ export function toLimit(text: string): number | 'none' {
   return cents
 }
 
-/** The same, but may be 0. */
+/** As {@link toLimit}, but 0 is allowed. */
 export function toThreshold(text: string): number | 'none' {
   return text === '0' ? 0 : toLimit(text)
 }

@@ -44,7 +44,7 @@ export function backupCommands(program: Command): void {
       const { dataDir } = config
       const backup = { file: resolve(file), wal, until, by: byOf(program) }
       const { startedAt } = await restoreBackup({ ...backup, dataDir, log })
-      // It freezes payouts.
+      // Opening a restored database freezes its payouts.
       const database = await openDatabase({ config, log, role: 'service' }).catch(async (error: Error) => {
         const { isKept, logEnd } = await discardRestored({ dataDir, log })
         const left = isKept ? `left a database in ${dataDir} whose payouts are frozen` : 'left no database'
@@ -63,7 +63,7 @@ export function backupCommands(program: Command): void {
 }
 
 const backupNote =
-  'Keep it on another machine, and SECRET_KEY at a third place. `npx guiche restore` makes a database of it.'
+  'Keep it on another machine, and SECRET_KEY in a third place. `npx guiche restore` makes a database from it.'
 
 function toRestoreNote(startedAt: string): string {
   return `Payouts are frozen, because this database does not know what was paid out after the backup. Start the service: it reads

@@ -107,7 +107,7 @@ export function clientCommands(program: Command): void {
         const { secret, formerExpiresAt } = await withContext(async (context) => {
           const known = await findKnownClient(context, clientId)
           const of = webhook ? 'webhook' : 'client'
-          // Without it, the rotation after a lost answer would end the secret in use. A program gives its own.
+          // A repeated command without this id would be a second rotation. A program passes its own id.
           if (!json) process.stderr.write(`If no secret is shown, repeat the command with --id ${id}.\n`)
           return await rotateSecret(context, { client: known, of, id, overlapHours, by: byOf(program) })
         })

@@ -30,7 +30,7 @@ export function closeCommands(program: Command): void {
     .option('--out <file>', 'write the signed statement to this file; needs --acquirer')
     .option('--json', 'print JSON')
     .action(async ({ json, acquirer, out, ...of }: Json & Partial<Of> & { out?: string }) => {
-      // Without a subcommand only print the help: someone who explores the commands must not sign anything.
+      // `guiche close` alone only prints the help: someone who explores the commands must not sign anything.
       if (command.args.length === 0) return command.outputHelp()
       const closed = await withAcquirers(async (context) => {
         const date = of.date ?? dayBefore(dayOf(context.clock.now()))

@@ -17,7 +17,7 @@ export type Context = {
   clock: Clock
   key: SecretKey
   cell: Cell | null
-  /** The service's address: as configured, or where it last ran. */
+  /** The service's address: BASE_URL, else where it last ran, else the default of its PORT. */
   baseUrl: string
   /** AUTH_ISSUER is set: an external provider manages the clients' secrets. */
   hasProvider: boolean
@@ -43,7 +43,7 @@ export async function withContext<Result>(work: (context: Context) => Promise<Re
   })
 }
 
-/** The same for commands about the schema itself. */
+/** Opens the database as {@link withContext} does, for commands that need nothing else, such as those about the schema. */
 export async function withDatabase<Result>(
   schema: 'migrate' | 'check' | 'ignore',
   work: (db: Db, config: Config) => Promise<Result>,
@@ -62,10 +62,10 @@ export async function withDatabase<Result>(
 }
 
 /**
- * System errors, and SQLSTATE 28P01, 28000 and 3D000: a wrong password, a wrong user and a database that does not
- * exist.
+ * System errors such as ECONNREFUSED and EAI_AGAIN, and SQLSTATE 28P01, 28000 and 3D000: a wrong password, a wrong user
+ * and a database that does not exist.
  */
-const unreachable = /^(E[A-Z]+|28P01|28000|3D000)$/
+const unreachable = /^(E[A-Z]+|EAI_[A-Z]+|28P01|28000|3D000)$/
 
 /** Adds what to do about it. Node.js says only `connect ECONNREFUSED`, or nothing if a name has two addresses. */
 function explainUnreachable(error: unknown): unknown {

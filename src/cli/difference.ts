@@ -31,11 +31,14 @@ export function toShownDifference(row: DifferenceView) {
     proposal: proposalInWords(row.proposal, row.subject),
     state: row.state,
     'found at': row.foundAt,
-    ...(row.decidedAt && { 'decided at': row.decidedAt, by: row.decidedBy ?? 'itself', reason: row.reason }),
+    ...(row.decidedAt && { 'decided at': row.decidedAt, by: row.decidedBy ?? 'Guichê', reason: row.reason }),
   }
 }
 
-/** One side of a discrepancy. Of what both sides have, only the parts that differ. */
+/**
+ * One side of a discrepancy. Compared with `other`, it leaves out an amount that is the same if the fee differs, and
+ * shows the time of posting if the amounts are the same.
+ */
 function sideInWords(side: Side | null, other: Side | null): string {
   if (!side) return 'nothing'
   const { amount, at, state, fee, postedAt, med, rawSha256 } = side

@@ -8,7 +8,7 @@ import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { type EntryView, toEntryView } from '../operator/entries.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
-import { toCents, toReason } from './arguments.ts'
+import { toCentsAboveZero, toReason } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
@@ -54,7 +54,7 @@ export function entryCommands(program: Command, ledger: Command): void {
     if (client === 'optional') one.option('--client <client-id>', 'the client; without it, the operator’s own money')
     return one
       .option('--acquirer <name>', 'the PSP that has the money; required if there are several')
-      .requiredOption('--amount <cents>', 'how much', toCents)
+      .requiredOption('--amount <cents>', 'how much', toCentsAboveZero)
       .requiredOption(
         '--description <text>',
         'what it is for: shown to the operator and, with --client, in the merchant’s statement',
@@ -142,7 +142,7 @@ async function addEntry(
     {
       json,
       shown: toShown(view),
-      note: isReplay ? 'It was already posted under this key.' : notes[type],
+      note: isReplay ? 'It was already posted under this key.' : noteOn(type, options.client),
     },
   )
 }
@@ -156,11 +156,17 @@ function account(flags: string, description: string): Option {
   return new Option(flags, description).choices(manualAccounts).makeOptionMandatory()
 }
 
-const notes: Record<Exclude<WrittenType, 'manual_entry'>, string> = {
-  fee_draw: 'No money was moved: move it at the PSP. Reconciliation recognizes that payout within three days.',
-  pay_in: 'What the merchant owed was repaid first.',
-  write_off: 'The merchant no longer owes it.',
-  psp_fee: 'It was taken from the operator’s fees.',
+function noteOn(type: Exclude<WrittenType, 'manual_entry'>, client: string | undefined): string | undefined {
+  switch (type) {
+    case 'fee_draw':
+      return 'No money was moved: move it at the PSP. Reconciliation recognizes that payout within three days.'
+    case 'pay_in':
+      return client === undefined ? undefined : 'What the merchant owed was repaid first.'
+    case 'write_off':
+      return 'The merchant no longer owes it.'
+    case 'psp_fee':
+      return 'It was taken from the operator’s fees.'
+  }
 }
 
 export async function findOnlyAcquirer({ db }: Context): Promise<string> {

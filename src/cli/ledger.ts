@@ -139,7 +139,7 @@ function refuseRelease(payoutFreeze: PayoutFreezeView, breaches: Breach[]): stri
   ].join('\n')
 }
 
-/** Fits a screen or two; --json lists all. */
+/** Fits a screen or two. */
 const listedMax = 50
 
 function listBreaches(breaches: Breach[]): string {
@@ -147,6 +147,7 @@ function listBreaches(breaches: Breach[]): string {
     const where = [merchantId && `merchant ${merchantId}`, recordId && `record ${recordId}`].filter(Boolean).join(', ')
     return `  ${rule}: ${detail}${where && ` (${where})`}`
   })
-  if (breaches.length > listedMax) lines.push(`  … and ${breaches.length - listedMax} more: --json lists them all`)
+  const more = breaches.length - listedMax
+  if (more > 0) lines.push(`  … and ${more} more: \`npx guiche ledger verify --json\` lists them all`)
   return lines.join('\n')
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { JWK } from 'jose'
 import { inReais } from '../lib/money.ts'
 import { exportMove, type MoveDocument, proposeMoveIn, proposeMoveOut } from '../operator/moves.ts'
-import { toCents, toId, toReason } from './arguments.ts'
+import { toCentsAboveZero, toId, toReason } from './arguments.ts'
 import { byOf, withContext } from './context.ts'
 import { findOnlyAcquirer } from './ledger-entry.ts'
 import { print } from './print.ts'
@@ -24,7 +24,7 @@ export function moveCommands(program: Command, ledger: Command): void {
     .description('propose that a balance leaves for the cell that its merchant has moved to')
     .requiredOption('--client <client-id>', 'the client in this cell')
     .requiredOption('--to-client <client-id>', 'the client in the other cell')
-    .requiredOption('--amount <cents>', 'how much of the available balance', toCents)
+    .requiredOption('--amount <cents>', 'how much of the available balance', toCentsAboveZero)
     .requiredOption('--description <text>', 'shown in the merchant’s statements in both cells', toReason)
     .option(...acquirer)
     .option('--json', 'print JSON')

@@ -8,7 +8,7 @@ type How = {
   empty?: string
 }
 
-/** All command output goes through this: a table and a note for a person, JSON for a program. */
+/** Prints a command's result: a table and a note for a person, JSON for a program. */
 export function print(value: object | object[], { json, shown = value, note, empty = 'none' }: How): void {
   if (json) write(`${JSON.stringify(value, null, 2).replace(/[^\P{C}\n]/gu, '?')}\n`)
   else write(`${Array.isArray(shown) ? toTable(shown, empty) : toLines(shown)}${note ? `\n${note}\n` : ''}`)
@@ -18,13 +18,15 @@ export function write(text: string): void {
   process.stdout.write(text)
 }
 
-/** Removes control characters: text from merchants, banks and payers must not control a terminal. */
+/** Replaces control characters: text from merchants, banks and payers must not control a terminal. */
 export function toPlain(text: string): string {
   return text.replace(/\p{C}/gu, '?')
 }
 
 export function printError(error: unknown): void {
-  process.stderr.write(`guiche: ${error instanceof Error ? error.message : String(error)}\n`)
+  const message = error instanceof Error ? error.message : String(error)
+  // A message may have several lines, and may quote an answer from the network.
+  process.stderr.write(`guiche: ${message.replace(/[^\P{C}\n\t]/gu, '?')}\n`)
 }
 
 function toLines(value: object): string {

@@ -111,7 +111,7 @@ export async function createProgram(words: string[]): Promise<Command> {
     .version(version)
     .option('--as <name>', 'your name in the audit log (default: the operating system user)', toActor)
     .showHelpAfterError('Add --help to see the arguments and options of the command.')
-    // Otherwise it ends the process, whose last output may not have been written yet.
+    // Otherwise Commander ends the process, whose last output may not have been written yet.
     .exitOverride()
   const named = groups.filter(({ commands }) => Object.keys(commands).some((term) => words.includes(toName(term))))
   // `guiche help client` and `guiche client --help` are about that command alone.

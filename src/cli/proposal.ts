@@ -19,7 +19,7 @@ export function proposalCommands(program: Command): void {
       const shown = rows.map(({ id, kind, clientId, recordId, proposedBy, proposedAt, content }) => {
         return { id, kind, clientId, recordId, proposedBy, proposedAt, content: JSON.stringify(content) }
       })
-      print(rows, { json, shown, empty: 'none' })
+      print(rows, { json, shown })
     })
 
   for (const [decision, description, note] of [

@@ -24,7 +24,7 @@ type Json = { json?: boolean }
 const hourMs = 60 * 60_000
 /** The service may not have processed newer payments yet. */
 const trailMs = 5 * 60_000
-/** Fits a screen or two; `list` shows all. */
+/** Fits a screen or two; `list --last <count>` shows more. */
 const shownMax = 50
 
 /** `guiche reconcile …`: compares acquirers with the ledger, and decides on discrepancies. */
@@ -102,15 +102,14 @@ export function reconcileCommands(program: Command): void {
 
   command
     .command('confirm')
-    .argument('<id...>', 'ids of the discrepancies')
+    .argument('<id...>', 'ids of the discrepancies', toIds)
     .description('carry out the proposed action: settle, place in suspense, or post a correction')
     .option('--json', 'print JSON')
     .action(async (ids: string[], { json }: Json) => {
-      const uuids = ids.map(toId)
       const rows = await withAcquirers(async (context) => {
         const confirmed: DifferenceView[] = []
         const by = byOf(program)
-        for (const id of uuids) {
+        for (const id of ids) {
           const done = await confirmDiscrepancy(context, { id, by }).catch((cause: unknown) => {
             const message = cause instanceof Error ? cause.message : String(cause)
             const before = confirmed.length > 0 ? ` The previous ${confirmed.length} were confirmed.` : ''
@@ -135,6 +134,10 @@ export function reconcileCommands(program: Command): void {
       )
       print(row, { json, shown: toShownDifference(row) })
     })
+}
+
+function toIds(text: string, before: string[] = []): string[] {
+  return [...before, toId(text)]
 }
 
 const decideNote =

@@ -13,7 +13,7 @@ import type { TlsFolder } from '../../simulator/tls-folder.ts'
 import type { ProtocolProfileOverrides } from '../acquirers/bacen/profile.ts'
 import { dialects } from '../acquirers/dialects.ts'
 
-/** The address of a simulator, and the token for its controls. */
+/** The address of a simulator, the token for its controls, and the files of its certificates. */
 export type SimulatorPlace = { url: string; controlToken: string; tls: TlsFolder['paths'] | null }
 
 /** The token of the previous run, so that whatever stores it still works; a new one if there was none. */
@@ -89,7 +89,7 @@ function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: Protoc
       token: { credentials: credentials[quirks.tokenClient], format: quirks.tokenBody === 'json' ? 'json' : 'form' },
     }),
     ...(Object.keys(paths).length > 0 && { paths }),
-    // Generic has these functions only if the settings name them, and so have Inter and Sicoob.
+    // Generic, Inter and Sicoob have these functions only if the settings name them.
     ...((['generic', 'inter', 'sicoob'].includes(dialect) ||
       differs('hasPayouts', 'hasDisputes', 'hasDefences', 'balance')) && {
       offers: { payouts: hasPayouts, disputes: hasDisputes, defences: hasDisputes && hasDefences, balance },

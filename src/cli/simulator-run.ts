@@ -33,7 +33,7 @@ export type SimulatorRun = {
 
 const stopMaxMs = 15_000
 
-/** Runs the simulated network alone, on its own database, until a signal arrives. */
+/** Runs the simulated network as a separate process, on a database of its own or DATABASE_URL, until a signal arrives. */
 export async function runSimulator(options: SimulatorRun): Promise<void> {
   if (options.quirk?.includes('help')) return write(`${describeQuirks().join('\n')}\n`)
   const config = readConfig(process.env)
@@ -108,7 +108,7 @@ function toDialect(name = 'generic'): DialectName {
   throw new Error(`There is no dialect "${name}". Available: ${dialectNames.join(', ')}.`)
 }
 
-/** Without options nothing changes: the bank behaves as in its last run. */
+/** Without either option nothing changes: the bank behaves as in its last run. A seed alone is one of `honest`. */
 function toFaultProfile({ personality, seed }: SimulatorRun): FaultProfileInput | null {
   if (personality === undefined && seed === undefined) return null
   const name = presetNames.find((one) => one === (personality ?? 'honest'))

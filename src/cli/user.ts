@@ -93,7 +93,7 @@ export function userCommands(program: Command): void {
 
 async function findId({ db }: Context, email: string): Promise<string> {
   const known = await findUserByEmail(db, email.toLowerCase())
-  if (!known) throw new Error(`There is no user with the address ${email}. \`guiche user list\` lists all.`)
+  if (!known) throw new Error(`There is no user with the address ${email}. \`npx guiche user list\` lists all.`)
   return known.id
 }
 

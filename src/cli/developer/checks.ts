@@ -2,7 +2,7 @@ import { describeFailure } from '../../webhooks/attempt-errors.ts'
 import { toPlain, write } from '../print.ts'
 import { paint } from './say.ts'
 
-/** After this time Guichê, too, takes an attempt for failed. */
+/** The time-out of Guichê's own delivery attempts (`deliveryDeadlineMs`). */
 export const answerMaxMs = 15_000
 
 /** `note`: it works, and the reader should know something. `skip`: another check has to pass first. */

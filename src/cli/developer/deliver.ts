@@ -7,7 +7,7 @@ import { answerMaxMs, toReason } from './checks.ts'
 /** `status` is null if there was no answer; `reason` then says why. */
 export type Answered = { status: number | null; reason: string; ms: number }
 
-/** Sends a receiver what Guichê would send it, as Guichê does: no redirects, and a limit of time. */
+/** Sends a webhook as Guichê does: same headers, same time-out, and redirects are not followed. */
 export async function postWebhook(url: string, { headers, body }: SignedWebhook): Promise<Answered> {
   const startedAt = performance.now()
   const ms = () => Math.round(performance.now() - startedAt)
@@ -23,7 +23,7 @@ export async function postWebhook(url: string, { headers, body }: SignedWebhook)
   }
 }
 
-/** Signs an event of the feed with the same body as its webhook, and sends it to an address of this machine's choice. */
+/** Signs an event of the feed with the same body as its webhook, and sends it to an address chosen on this machine. */
 export async function forward(
   { id, type, timestamp, data }: WebhookEvent,
   { url, secret }: { url: string; secret: string },

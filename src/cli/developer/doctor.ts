@@ -97,7 +97,7 @@ type Grant = {
   /** By this machine's clock. */
   sentAt: number
   receivedAt: number
-  /** By the service's clock, in whole seconds. */
+  /** By the service's clock: the second that the answer's Date header names, in ms. NaN without the header. */
   date: number
 }
 
@@ -134,12 +134,12 @@ function checkClock({ sentAt, receivedAt, date }: Omit<Grant, 'status' | 'body'>
   const fix = 'Synchronize the clock of this machine, or the one of the service, with NTP.'
   const about = { part: 'service', name: 'clock' } as const
   if (apartMs > skewMaxMs)
-    add({ ...about, outcome: 'fail', detail: `This machine's clock is ${shown}: signatures count as too old`, fix })
+    add({ ...about, outcome: 'fail', detail: `This machine's clock is ${shown}: a receiver here refuses webhooks`, fix })
   else if (apartMs > skewNotedMs) add({ ...about, outcome: 'note', detail: `This machine's clock is ${shown}`, fix })
   else add({ ...about, outcome: 'ok', detail: 'The clocks agree' })
 }
 
-/** What nearly every shop needs. */
+/** What nearly every merchant needs. */
 const needed = ['transaction.read', 'transaction.write'] as const
 
 function checkScopes(granted: string, add: Report['add']): void {
@@ -155,7 +155,7 @@ function checkScopes(granted: string, add: Report['add']): void {
   add({
     ...about,
     outcome: lacks.length > 0 ? 'fail' : 'note',
-    detail: `The client has not: ${shown}`,
+    detail: `The client lacks: ${shown}`,
     ...(lacks.length > 0 && { fix: `Have the operator grant ${lacks.join(' and ')}.` }),
   })
 }

@@ -37,6 +37,7 @@ export const readTools: Record<string, Tool> = {
       properties: {
         status: { type: 'array', items: { type: 'string' }, description: 'Such as PAID, FAILED, REFUNDED, BLOCKED' },
         externalCode: { type: 'string', description: 'The merchant’s own number of the order' },
+        endToEnd: { type: 'string', description: 'The end-to-end id of the payment' },
         ...dates,
         limit,
       },

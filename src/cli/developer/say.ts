@@ -11,7 +11,8 @@ export function paint(style: keyof typeof styles, text: string): string {
 export type Step = { step: string; detail: string; ms: number }
 
 /**
- * Reports what a command does, line by line, with the time since its start; as JSON at the end, if somebody wants it.
+ * Prints what a command does, line by line, with the time since its start. With `json` it prints nothing: the command
+ * prints `steps` at the end.
  */
 export function createSteps({ json }: { json?: boolean | undefined }) {
   const startedAt = performance.now()

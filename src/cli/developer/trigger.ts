@@ -17,8 +17,8 @@ type Run = {
   fields: { webhookUrl?: string; externalCode?: string }
 }
 
-/** Creates a record and does what causes the event. Returns its id. */
 type Scenario = {
+  /** Creates a record and does what causes the event. Returns the id of the record. */
   play: (run: Run) => Promise<string>
   /** The amount that makes the simulated bank behave so. */
   amount?: number
@@ -167,7 +167,7 @@ async function sendOut({ guiche, steps, amount, fields }: Run, key: string): Pro
   return id
 }
 
-/** A second withdrawal to the same key waits for a confirmation, and can be canceled until then. */
+/** A second withdrawal of the same amount to the same key waits for a confirmation, and can be canceled until then. */
 async function cancelDuplicate(run: Run): Promise<string> {
   await fund(run, run.amount * 2)
   const key = randomUUID()
