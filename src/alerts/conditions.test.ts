@@ -26,7 +26,7 @@ it('compares the sum of what needs a decision, for each acquirer', async () => {
   ])
 })
 
-it('tells the deadlines of days apart, also once they have passed', async () => {
+it('keeps the deadlines of different days apart, also once they have passed', async () => {
   const name = 'guiche_disputes_deadline_in_seconds'
   const days = ['2026-11-20', '2026-11-21', '2026-11-22', '2026-11-30']
   const left = [-hour, 5 * hour, 2 * day, 9 * day]
@@ -63,7 +63,7 @@ it('recognizes a freeze after a loss of the database, negative differences and a
   expect(await metWith(certificate, [[{ acquirer: 'one' }, 31]])).toEqual([])
 })
 
-it('tells the conditions that cannot be read, beside those that are met', async () => {
+it('reports the conditions that cannot be read, beside those that are met', async () => {
   const registry = new Registry()
   const registers = [registry]
   const error = new Error('The statement took too long')

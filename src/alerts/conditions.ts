@@ -10,8 +10,9 @@ export type Condition = {
   rule: string
   severity: 'critical' | 'warning'
   metric: string
-  /** Only series with these values of a label, or without them. */
+  /** Only series with these labels. */
   where?: Record<string, string>
+  /** No series in which a label has one of these values. */
   except?: Record<string, string[]>
   /** The labels that tell subjects apart. */
   by?: string[]
@@ -33,8 +34,8 @@ const day = 24 * hour
 
 /**
  * The conditions that people are notified of: the one definition for the messages, the dashboard and the alert rules.
- * All use metrics that are read from the database and are the same in each process. Metrics of a single process are
- * used only in rules for Prometheus.
+ * All use metrics that are the same in each process: they are read from the database, or, for certificates, from the
+ * files of the settings. Metrics of a single process are used only in rules for Prometheus.
  */
 export const conditions = {
   payouts_frozen: {

@@ -52,7 +52,7 @@ export function alertJobs(deps: AlertDeps): Record<string, Job> {
     [sendJob]: async (payload, stopping) => {
       const { channel: name } = Value.Parse(SendPayload, payload)
       const channel = deps.channels.find((one) => one.name === name)
-      // Null: it is no longer configured.
+      // The channel may no longer be configured.
       if (channel) await sendDue(deps, channel, stopping)
     },
   }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { MailSettings } from '../lib/alert-settings.ts'
 
-/** For a whole message. Mail servers make strangers wait. */
+/** For a whole message. Mail servers delay senders that they do not know. */
 const deadlineMs = 30_000
 
 export type Mail = {
@@ -52,7 +52,7 @@ export async function sendMail({ smtpUrl, from }: MailSettings, baseUrl: string,
       headers: { 'auto-submitted': 'auto-generated' },
       signal: AbortSignal.timeout(deadlineMs),
     })
-    // The person on duty may be one of those. If all are refused, the transport throws.
+    // The person on duty may be one of the refused recipients. If all are refused, the transport throws.
     if (sent.rejected.length > 0) throw new MailError('the mail server refused a recipient', { isPartial: true })
     return sent.response
   } catch (error) {

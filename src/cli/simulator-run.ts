@@ -108,7 +108,7 @@ function toDialect(name = 'generic'): DialectName {
   throw new Error(`There is no dialect "${name}". Available: ${dialectNames.join(', ')}.`)
 }
 
-/** Without either option nothing changes: the bank behaves as in its last run. A seed alone is one of `honest`. */
+/** Without either option nothing changes: the bank behaves as in its last run. A seed alone selects `honest`. */
 function toFaultProfile({ personality, seed }: SimulatorRun): FaultProfileInput | null {
   if (personality === undefined && seed === undefined) return null
   const name = presetNames.find((one) => one === (personality ?? 'honest'))

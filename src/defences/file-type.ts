@@ -5,7 +5,7 @@ const png = Buffer.from('89504e470d0a1a0a', 'hex')
 const jpeg = Buffer.from('ffd8ff', 'hex')
 /** Tab, line feed, form feed and carriage return. */
 const spaces = new Set([0x09, 0x0a, 0x0c, 0x0d])
-/** A page or an image that a browser would run scripts of, at the beginning or anywhere in the text. */
+/** Markup whose scripts a browser would run: any tag at the beginning of the text, and these anywhere in it. */
 const markup = /^[\ufeff\s]*<|<(?:!doctype|\?xml|html|head|body|script|svg|iframe|object|embed|meta)\b/i
 
 /**
@@ -23,7 +23,7 @@ export function detectFileType(content: Buffer): FileType | null {
 function isPlainText(content: Buffer): boolean {
   if (content.length === 0 || !isUtf8(content)) return false
   const text = content.toString('utf8')
-  // A program or an archive has other control characters within its first bytes.
+  // Programs and archives contain other control characters.
   const hasControl = content.some((byte) => byte < 0x20 && !spaces.has(byte))
   return !hasControl && !markup.test(text)
 }

@@ -5,7 +5,7 @@ import { defenceStates } from './status.ts'
 export const textMax = 4000
 /** Enough for an order, an invoice, a tracking page and photos of a delivery. */
 export const filesMax = 10
-/** A photo of a phone, or a scan of some pages. */
+/** A photo taken with a phone, or a scan of some pages. */
 export const fileBytesMax = 5 * 1024 * 1024
 /** All files of one dispute. They are in the database and in every backup of it. */
 export const totalBytesMax = 20 * 1024 * 1024
@@ -75,9 +75,9 @@ export type FileView = Static<typeof FileView>
 const WrittenView = Type.Object({
   state: Type.Enum([...defenceStates]),
   ...{ revision: Type.Integer(), text: Text, delivery: Delivery },
-  /** When it was last sent for; when the PSP received it or it was handed in. */
+  /** When sending was last requested, and when the PSP received it or it was handed in. */
   ...{ requestedAt: OrNull(Text), answeredAt: OrNull(Text) },
-  /** The PSP's number of it, or what the person noted who handed it in. */
+  /** The PSP's number for it, or what the person who handed it in noted. */
   reference: OrNull(Text),
   /** Why the PSP refused the last attempt. */
   refusal: OrNull(Text),

@@ -26,7 +26,7 @@ export async function findDefence(db: Db | Tx, { merchant_id, dispute_id }: Key)
   return row ?? null
 }
 
-/** Writes a defence under the lock of its transaction, and when its dispute was answered. */
+/** Writes a defence, under the lock of its transaction, and sets when its dispute was answered. */
 export async function saveDefence(tx: Tx, row: DefenceRow): Promise<void> {
   const delivery = JSON.stringify(row.delivery)
   await tx.query(sql`

@@ -25,7 +25,7 @@ export async function showDefence({ db, acquirers }: WriteDeps, key: DisputeKey)
   return toDefenceView(acquirers, await readCase(db, key))
 }
 
-/** Changes a dispute's defence in one commit, under its lock, and returns it as it is then. */
+/** Changes a dispute's defence in one commit, under the lock of its transaction. Returns the changed defence. */
 export async function changeDefence(
   deps: WriteDeps,
   key: DisputeKey,
@@ -61,7 +61,8 @@ export async function writeDefence(
 /**
  * Adds a file that proves the delivery. The caller chooses its id, so that a repeated upload adds it once.
  *
- * @throws {AppError} `validation_failed` if it is too large, one too many or of another type, by its content
+ * @throws {AppError} `validation_failed` if it is empty, too large, one too many, of another type by its content, or has
+ *   the id of another file; `defence_not_possible` once the defence is sent
  */
 export async function addFile(
   deps: WriteDeps,

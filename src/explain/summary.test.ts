@@ -5,6 +5,7 @@ import { toEnglish } from './english.ts'
 import type { Facts } from './facts.ts'
 import type { Sentence } from './sentences.ts'
 import type { DisputeRecord, DuplicateRecord, RefundRecord, TransactionRecord, WithdrawalRecord } from './store.ts'
+import { toTimeline } from './timeline.ts'
 import { describeTransaction } from './transaction.ts'
 import { describeWithdrawal } from './withdrawal.ts'
 
@@ -268,6 +269,16 @@ describe('the webhook', () => {
     ],
   ])('is explained: case %#', (deliveries, sentence) => {
     expect(ofTransaction({ ...paid, webhook_url }, { deliveries })).toBe(`${arrived} ${sentence}`)
+  })
+
+  it('has its attempts in the timeline, under the id of its event', () => {
+    const record = { type: 'transaction', ...common, ...paid, amount_returned: 0, pix_expires_at: null } as const
+    const timeline = toTimeline({ ...nothing, record, deliveries: [delivery({ state: 'delivered' }, 2)] })
+    const attempts = timeline.flatMap(({ kind, data }) => (kind === 'delivery' ? [data] : []))
+    expect(attempts).toEqual([
+      expect.objectContaining({ eventId: 'the-event', attempt: 1 }),
+      expect.objectContaining({ eventId: 'the-event', attempt: 2 }),
+    ])
   })
 })
 

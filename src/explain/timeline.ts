@@ -180,26 +180,26 @@ function toRefundEntries({ refunds }: Facts): TimelineEntry[] {
   return refunds.flatMap((refund) => {
     const { id, amount, status, error_message: error, created_at, finished_at, suspense_payment_id: undone } = refund
     const data = { id, amount, status, reason: toReason(error) }
-    const of = inReais(amount)
+    const reais = inReais(amount)
     if (undone !== null)
       return [
         {
           at: created_at,
           kind: 'refund',
-          what: `the attribution was reversed: ${of} returned to suspense`,
+          what: `the attribution was reversed: ${reais} returned to suspense`,
           data: { ...data, step: 'reversed' },
         },
       ]
     const requested: TimelineEntry = {
       at: created_at,
       kind: 'refund',
-      what: `${of} requested`,
+      what: `${reais} requested`,
       data: { ...data, step: 'requested' },
     }
     const ended = status === 'REFUNDED' ? 'returned' : `refused: ${error ?? 'no reason was given'}`
     if (!finished_at) return [requested]
     const step = status === 'REFUNDED' ? 'sent' : 'refused'
-    return [requested, { at: finished_at, kind: 'refund', what: `${of} ${ended}`, data: { ...data, step } }]
+    return [requested, { at: finished_at, kind: 'refund', what: `${reais} ${ended}`, data: { ...data, step } }]
   })
 }
 
@@ -242,12 +242,12 @@ function toLedgerEntries({ transfers }: Facts): TimelineEntry[] {
 
 /** The origin only: path and query may contain a secret. */
 function toDeliveryEntries({ deliveries }: Facts): TimelineEntry[] {
-  return deliveries.flatMap(({ id, type, url, attempts }) =>
+  return deliveries.flatMap(({ event_id: eventId, type, url, attempts }) =>
     attempts.map(({ number, started_at, duration_ms: durationMs, status, error }) => ({
       at: started_at,
       kind: 'delivery' as const,
       what: `${type} to ${new URL(url).origin}: ${status ?? error ?? 'no answer'}, attempt ${number}, ${durationMs} ms`,
-      data: { eventId: id, type, attempt: number, status, error, errorCode: toAttemptErrorCode(error), durationMs },
+      data: { eventId, type, attempt: number, status, error, errorCode: toAttemptErrorCode(error), durationMs },
     })),
   )
 }

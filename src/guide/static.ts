@@ -17,11 +17,12 @@ export async function registerGuide(app: Server): Promise<void> {
     // Files are missing before the first build, and for a moment while a build replaces the former one.
     const built = await stat(join(folder, 'index.html')).catch(() => undefined)
     if (site?.builtAt !== built?.mtimeMs) site = built && (await readSite(folder, built.mtimeMs).catch(() => undefined))
+    // With `refresh` a browser reloads the page until the guide is there.
     if (site === undefined) throw new AppError('not_found', { detail: notBuilt, headers: { refresh: '3' } })
     return site
   }
   await app.register(async (scoped) => {
-    // It serves nothing by itself. Its own root has to exist, and warns otherwise: the guide may be built later.
+    // The plugin adds no routes, only `sendFile`. Its root has to exist, or it warns: the guide may be built later.
     await scoped.register(fastifyStatic, { root: packageFolder(), serve: false, cacheControl: false })
     const route = { config: { access: { public: true } }, schema: { hide: true } } as const
     scoped.get('/guide', route, async (_, reply) => reply.redirect('guide/'))
@@ -45,7 +46,6 @@ export async function registerGuide(app: Server): Promise<void> {
   })
 }
 
-/** A browser reloads the page until it is there. */
 const notBuilt =
   'The guide has not been built yet. "npm start" builds it in the background, which takes about ten seconds; otherwise run "npm run guide".'
 

@@ -3,7 +3,10 @@ import type { Cell, CellAddress } from '../lib/cell.ts'
 type CellSummary = {
   cell: Cell
   address: string
-  /** unreachable: no answer in time. refused: METRICS_TOKEN is another one there. other: the address is another cell's. */
+  /**
+   * unreachable: no usable answer in time. refused: the cell has another METRICS_TOKEN. other: the service at the address
+   * is not this cell.
+   */
   state: 'ok' | 'unreachable' | 'refused' | 'other'
   /** Null unless the state is ok. */
   figures: CellFigures | null
@@ -24,7 +27,7 @@ type CellFigures = {
 type Settings = { cells: readonly CellAddress[]; metricsToken: string | null }
 
 const timeoutMs = 3_000
-/** Ours are a tenth of it. */
+/** The metrics of a cell are about a tenth of this. */
 const bytesMax = 4 * 1024 * 1024
 
 /** Reads what each cell's own metrics say. Nothing is kept, and nothing is changed. */
@@ -74,12 +77,12 @@ function parseMetrics(text: string): Sample[] {
 }
 
 function toFigures(samples: Sample[], version: string): CellFigures {
-  const of = (metric: string, labels: Record<string, string> = {}) =>
+  const find = (metric: string, labels: Record<string, string> = {}) =>
     samples.filter(
       ({ name, labels: own }) =>
         name === metric && Object.entries(labels).every(([label, content]) => own[label] === content),
     )
-  const sum = (...query: Parameters<typeof of>) => of(...query).reduce((total, { value }) => total + value, 0)
+  const sum = (...query: Parameters<typeof find>) => find(...query).reduce((total, { value }) => total + value, 0)
   return {
     version,
     arePayoutsFrozen: sum('guiche_payouts_stopped') > 0,
@@ -88,7 +91,7 @@ function toFigures(samples: Sample[], version: string): CellFigures {
     jobsGivenUp: sum('guiche_jobs_given_up'),
     oldestDeliverySeconds: sum('guiche_webhook_deliveries_oldest_due_seconds'),
     otherCellPayments: sum('guiche_other_cell_payments'),
-    moves: of('guiche_moved_cents').map(({ labels: { direction, cell = '' }, value: cents }) => ({
+    moves: find('guiche_moved_cents').map(({ labels: { direction, cell = '' }, value: cents }) => ({
       direction: direction === 'in' ? 'in' : 'out',
       cell,
       cents,

@@ -24,12 +24,12 @@ export async function listDays(
  */
 export async function findClosedDay(
   db: Db,
-  of: { acquirer: string; day: string; version: number | undefined },
+  which: { acquirer: string; day: string; version: number | undefined },
 ): Promise<StatementRow> {
-  const row = isDay(of.day) ? await findStatement(db, of) : null
+  const row = isDay(which.day) ? await findStatement(db, which) : null
   if (row) return row
   throw new AppError('not_found', {
-    detail: `${of.day} of ${of.acquirer} is not closed, or has no such version. \`npx guiche close --date ${of.day}\` closes it.`,
+    detail: `${which.day} of ${which.acquirer} is not closed, or has no such version. \`npx guiche close --date ${which.day}\` closes it.`,
   })
 }
 

@@ -24,7 +24,7 @@ type Deps = { db: Db; clock: Clock; cell: Cell | null }
  * 2. `proposeMoveOut`, and the approval of a second person: the balance leaves. The transfer has the id of the move.
  * 3. `exportMove`: a signed document of that transfer, as often as it is wanted.
  * 4. `proposeMoveIn` in the other cell, and an approval there: the balance arrives, under the same id, so it arrives once
- *    however often the document is read. If that never happens, it can be done later: the document is not lost.
+ *    however often the document is read. Until then `exportMove` writes the document again, so the balance is not lost.
  */
 const MoveDocument = Type.Object({
   kind: Type.Literal('move'),

@@ -23,8 +23,8 @@ const words: Record<
     },
     to: 'to',
     attached: 'The report is attached.',
-    tooLarge: 'The report is too large for a mail. Download it on the screen below.',
-    why: 'You get this mail because somebody scheduled the report for you on the dashboard. It is paused or deleted there:',
+    tooLarge: 'The report is too large for an e-mail. Download it from the page below.',
+    why: 'You get this e-mail because somebody scheduled the report for you on the dashboard. You can pause or delete it there:',
   },
   pt: {
     reports: {
@@ -41,7 +41,7 @@ const words: Record<
   },
 }
 
-/** The mail of a report: what it is, and where it is stopped. No figures: mail is read on many screens. */
+/** The mail of a report: what it is, and where it can be paused. No figures: mail is read on many screens. */
 export function writeReportMail({
   report,
   period: { from, until },

@@ -109,7 +109,10 @@ function toText(text: string, length: number): string {
   return cut.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** Windows-1252 has ISO 8859-1 where the two differ in nothing that a person writes. What neither has becomes `?`. */
+/**
+ * ISO 8859-1, which Windows-1252 contains except for control characters. Everything else becomes `?`, also what only
+ * Windows-1252 has, such as € and curly quotes.
+ */
 function encode(text: string): Buffer {
   return Buffer.from(text.replace(/[^\n\r\x20-\x7e\xa0-\xff]/gu, '?'), 'latin1')
 }

@@ -43,7 +43,7 @@ export function lastPeriodBefore(day: string, every: Every): Period {
   return { from: addDays(day, -sinceSunday - 6), until: addDays(day, -sinceSunday) }
 }
 
-/** The day on which the period of this length that a day is in is over: the first one after it. */
+/** The first day after the period of this length that contains `day`. */
 export function endOfPeriod(day: string, every: Every): string {
   if (every === 'day') return addDays(day, 1)
   if (every === 'month') return addDays(monthOf(day).until, 1)

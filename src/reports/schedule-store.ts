@@ -49,7 +49,7 @@ export async function insertSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
       ${row.recipients}::uuid[], ${row.is_operators}, ${row.created_by}, ${row.created_at}, ${row.paused_at}, ${row.due_at})`)
 }
 
-/** Only one transaction at a time adds a schedule of a merchant. Returns how many there are. */
+/** Returns how many schedules a merchant has, under a lock: only one transaction at a time adds one. */
 export async function countSchedules(tx: Tx, merchantId: string): Promise<number> {
   await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`report schedules ${merchantId}`}, 0))`)
   const [row] = await tx.query<{ count: number }>(
@@ -136,7 +136,7 @@ export async function findOpenSending(
 const ofKey = ({ merchantId, scheduleId, firstDay }: SendingKey) =>
   sql`merchant_id = ${merchantId} and schedule_id = ${scheduleId} and first_day = ${firstDay}`
 
-/** A recipient's mail server has accepted it. */
+/** The mail server has accepted the mail to this recipient. */
 export async function saveSentTo(db: Db, key: SendingKey, userId: string): Promise<void> {
   await db.query(sql`
     update report_sendings set sent_to = array_append(sent_to, ${userId}::uuid)
@@ -157,7 +157,7 @@ export async function finishSending(
     update report_sendings set outcome = ${outcome}, finished_at = ${now} where ${ofKey(key)} and outcome is null`)
 }
 
-/** What was due and is not finished is not sent any more. */
+/** Ends the sendings that are due and not finished. */
 export async function pauseSendings(tx: Tx, { merchantId, scheduleId }: ScheduleKey, now: Date): Promise<void> {
   await tx.query(sql`
     update report_sendings set outcome = 'paused', finished_at = ${now}
@@ -169,8 +169,8 @@ export async function deleteSendings(tx: Tx, before: Date): Promise<void> {
 }
 
 /**
- * Since when the oldest report of each merchant is due that was not mailed: it is tried again, or was given up after a
- * time and none since was sent. By the merchant's first client; empty for the operator's own.
+ * Merchants with a report that was not mailed, and since when the oldest of these is due. The report is still tried, or was
+ * given up after `givenUpAfter` and no later one was sent. `client`: the merchant's first; empty for the operator.
  */
 export async function listUndelivered(
   db: Db,

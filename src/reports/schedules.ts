@@ -52,7 +52,7 @@ export function mayReceive({ role, merchant_id: merchantId }: RecipientRow, repo
 /** The people whom one side may name. */
 export async function listCandidates(db: Db | Tx, { merchantId, isOperators }: Scope): Promise<RecipientRow[]> {
   const people = await listRecipients(db, merchantId)
-  return isOperators ? people : people.filter(({ merchant_id: of }) => of === merchantId)
+  return isOperators ? people : people.filter((person) => person.merchant_id === merchantId)
 }
 
 export type NewSchedule = {
@@ -126,7 +126,7 @@ function checkKind({ merchantId }: Scope, { report, format, every }: NewSchedule
   if (report === 'closed_day' && every !== 'day') throw invalidField('every', 'invalid', 'must be day for this report')
 }
 
-/** Pausing ends what waits to be sent. After it, the next period that ends is sent, and none of those between. */
+/** Pausing ends the sendings that wait. After resuming, the next period that ends is sent, and none of the pause. */
 export async function setPaused(
   { db, clock }: Deps,
   { scope, id, isPaused, by }: { scope: Scope; id: string; isPaused: boolean; by: By },
@@ -154,7 +154,7 @@ export async function removeSchedule(
   })
 }
 
-/** When the period that a moment is in has ended, at the hour of sending. */
+/** The hour of sending on the first day after the period that contains `now`. */
 export function dueAfter(now: Date, every: Every): Date {
   return fromWallTime(Date.parse(endOfPeriod(dayOf(now), every)) + sendHour * 60 * 60_000)
 }

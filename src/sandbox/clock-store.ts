@@ -56,7 +56,10 @@ export async function moveCharges(tx: Tx, { merchantId, seconds, now }: Move, gr
   return rows.filter(({ isDue }) => isDue).length
 }
 
-/** Has the acquirer asked earlier about withdrawals and refunds with an open outcome. Returns how many are due. */
+/**
+ * Moves earlier the next checks of refunds in progress, or of withdrawals that are not pending review. Returns how many
+ * are due now.
+ */
 export async function moveChecks(
   tx: Tx,
   table: 'withdrawals' | 'refunds',
