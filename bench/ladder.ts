@@ -7,7 +7,7 @@ import { type Observed, startWatched, type Watched } from './watch.ts'
 import { showSeen } from './watched-tables.ts'
 
 export const rungsDefault = [250, 500, 750, 1000, 1500, 2000, 2500, 3000]
-/** The knee is the highest rate at which creates are not slower. */
+/** Creates with a higher p99 are slow. The knee is the highest rate at which they are not. */
 const p99MaxMs = 100
 const kneeWanted = 2000
 /** After a start most of the code is not compiled yet. */
@@ -67,7 +67,7 @@ async function climb(options: {
   return { perSecond, steady, delivered: { ...delivered, count: delivered.count + late.count }, seen }
 }
 
-/** And everything that was due was sent and answered. */
+/** The p99 is low enough, and everything that was due was sent and answered with 2xx. */
 function isFast({ steady: { created } }: Rung): boolean {
   return toMs(created, 99) <= p99MaxMs && Object.keys(created.errors).length === 0
 }

@@ -44,7 +44,7 @@ const usage = `npm run bench -- [--only ${Object.keys(cases).join(',')}] [--full
 npm run bench -- --profile [--seconds 8]
 npm run bench -- --soak [--minutes 60] [--statements]
 npm run bench -- --ladder [--rungs ${rungsDefault.join(',')}] [--seconds 15] [--statements]
-Each also takes --processes 2. bench/README.md says what is measured.`
+All but --profile also take --processes 2. bench/README.md says what is measured.`
 
 const values = parseOptions()
 const processes = Number(values.processes)

@@ -1,7 +1,7 @@
 import { numberMark } from './load/job.ts'
 
 /**
- * Requests of a shop, with every field that shops send, so that the row has some 1.4 kB. No two bodies are equal:
+ * Requests of a merchant, with every field that merchants send, so that the row has about 1.3 kB. No two bodies are equal:
  * reference and key have a unique number; customer, amount and item follow the index.
  */
 export function toOrder(index: number, webhookUrl?: string) {

@@ -5,9 +5,8 @@ import type { Job, Report } from './load/job.ts'
 
 /** A process's used processor time and current memory. */
 type Usage = {
-  cpuMicros: number
   /** Including its children that have ended. */
-  familyMicros: number
+  cpuMicros: number
   /** How long its main thread was ready to run and waited for a core. Without children that have ended. */
   waitedMicros: number
   residentBytes: number
@@ -26,8 +25,7 @@ function usageOf(pid: number): Usage {
     .map(Number)
   const ticks = (from: number, to: number) => fields.slice(from, to).reduce((sum, field) => sum + field, 0)
   return {
-    cpuMicros: ticks(11, 13) * 10_000,
-    familyMicros: ticks(11, 15) * 10_000,
+    cpuMicros: ticks(11, 15) * 10_000,
     waitedMicros: Number(readOrNothing(`/proc/${pid}/schedstat`).split(' ')[1] ?? 0) / 1000,
     residentBytes: (fields[21] ?? 0) * 4096,
   }
@@ -38,7 +36,7 @@ function usageOf(pid: number): Usage {
  * backends. A process that ended has left its time with its parent. Shared memory counts for each process. All are read
  * at the same time.
  */
-export function usageOfFamilies(...pids: number[]): Omit<Usage, 'familyMicros'>[] {
+export function usageOfFamilies(...pids: number[]): Usage[] {
   const parents = new Map<number, number>()
   const usages = new Map<number, Usage>()
   const names = seesUsage ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
@@ -56,14 +54,14 @@ export function usageOfFamilies(...pids: number[]): Omit<Usage, 'familyMicros'>[
     }
     const members = [...family].flatMap((member) => usages.get(member) ?? [])
     return {
-      cpuMicros: members.reduce((sum, { familyMicros }) => sum + familyMicros, 0),
+      cpuMicros: members.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0),
       waitedMicros: members.reduce((sum, { waitedMicros }) => sum + waitedMicros, 0),
       residentBytes: members.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
     }
   })
 }
 
-/** Of all of PostgreSQL, for instance. */
+/** The processor time of a process and its descendants, such as all of PostgreSQL. */
 export function cpuOfFamily(pid: number): number {
   return usageOfFamilies(pid)[0]?.cpuMicros ?? 0
 }
@@ -81,7 +79,7 @@ process.once('exit', () => {
   for (const child of children) child.kill('SIGTERM')
 })
 
-/** When the bench ends early. Guichê stops PostgreSQL. */
+/** Ends the child when the bench ends early. Guichê then stops its PostgreSQL. */
 export function endWithUs(child: ChildProcess): void {
   children.add(child)
   child.once('exit', () => children.delete(child))

@@ -196,7 +196,7 @@ async function untilReady(child: ChildProcess, port: number, logFile: string): P
 
 export type Merchant = { merchantId: string; clientId: string; clientSecret: string; token: string }
 
-/** Shops, each with its own token. */
+/** Creates merchants, each with its own token. */
 export async function addMerchants(service: Service, count: number): Promise<Merchant[]> {
   const { key } = await loadSecretKey(service.db, null)
   const merchants: Merchant[] = []

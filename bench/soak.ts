@@ -58,10 +58,10 @@ export async function soak({
     const endPeriod = await watched.begin()
     for (let slice = 1; slice <= slices; slice += 1) {
       const readings: number[] = []
-      const looking = setInterval(() => readings.push(readBodies()), 1_000)
+      const reading = setInterval(() => readings.push(readBodies()), 1_000)
       const { created, paid, delivered } = await load
         .run({ perSecond: createsPerSecond, seconds: sliceSeconds })
-        .finally(() => clearInterval(looking))
+        .finally(() => clearInterval(reading))
       merge(whole.creates, created.latency)
       merge(whole.delivered, delivered.latency)
       merge(whole.queuedCreates, created.queued)

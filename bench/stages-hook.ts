@@ -9,7 +9,7 @@ import { type Histogram, record } from './load/histogram.ts'
 import { deliveryParts, partOf, type Recorded, stageNames, writeSnapshots } from './stages.ts'
 
 // Loaded into each process of the service before its own code (`node --import`). Records how long requests, batches,
-// statements and deliveries spend where. It changes no behaviour, and costs a few per cent of Guichê's processor time.
+// statements and deliveries spend where. It changes no behaviour, and costs about 2 % of Guichê's processor time.
 
 const loopEveryMs = 5
 
@@ -39,7 +39,7 @@ function recordMs(histogram: Histogram, ms: number): void {
   record(histogram, ms * 1000)
 }
 
-/** To make no text for each of many thousand values a second. */
+/** So that no name is built for each of many thousand values a second. */
 function cached<Made>(make: (key: string) => Made): (key: string) => Made {
   const made = new Map<string, Made>()
   return (key) => {

@@ -77,7 +77,7 @@ export function writeSnapshots(): Recorded {
         name,
         count,
         max,
-        counts.flatMap((of, bucket): [number, number][] => (of === 0 ? [] : [[bucket, of]])),
+        counts.flatMap((inBucket, bucket): [number, number][] => (inBucket === 0 ? [] : [[bucket, inBucket]])),
       ]),
     }
     // A reader sees whole files only.
@@ -133,7 +133,7 @@ async function readWritten(folder: string, { pid, after }: { pid: number; after:
 
 function toHistogram(count: number, max: number, used: [number, number][]): Histogram {
   const histogram = { ...newHistogram(), count, max }
-  for (const [bucket, of] of used) histogram.counts[bucket] = of
+  for (const [bucket, inBucket] of used) histogram.counts[bucket] = inBucket
   return histogram
 }
 

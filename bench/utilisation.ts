@@ -49,7 +49,7 @@ export function utilisationBetween(before: Utilisation | null, after: Utilisatio
     others: Math.max(0, after.others - before.others),
     stolen: after.stolen - before.stolen,
     idle: after.idle - before.idle,
-    // Less what processes had waited that have ended since.
+    // A process that ended in between has taken its waiting time with it, so the difference may be below zero.
     guicheWaited: Math.max(0, after.guicheWaited - before.guicheWaited),
     postgresWaited: Math.max(0, after.postgresWaited - before.postgresWaited),
   }

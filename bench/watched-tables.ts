@@ -5,7 +5,7 @@ import { deliveryParts, stageNames } from './stages.ts'
 import { toStatementNames } from './statements.ts'
 import type { Observed } from './watch.ts'
 
-/** A route or statement that is seldomer than this is left out. */
+/** Routes with fewer requests, and tables with fewer changes, are left out. */
 const perSecondMin = 0.5
 const statementsShown = 16
 

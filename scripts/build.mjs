@@ -3,7 +3,7 @@
 // the guide; `--start` builds the guide in the background, so that the service starts without waiting for it; `--pack`
 // builds everything that `npm pack` packs.
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants, setPriority } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -167,8 +167,6 @@ if (stale.length > 0)
   )
 for (const { build } of stale) await build()
 if (option === '--start' && !isFresh(guide.made, guide.sources)) {
-  // The service would warn that the folder is missing.
-  mkdirSync(dirname(join(root, guide.made)), { recursive: true })
   const builder = spawn(process.execPath, [import.meta.filename, '--guide'], { detached: true, stdio: 'ignore' })
   if (builder.pid !== undefined) setPriority(builder.pid, constants.priority.PRIORITY_LOW)
   builder.unref()

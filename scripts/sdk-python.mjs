@@ -13,7 +13,7 @@ const isCheck = process.argv[2] === '--check'
 /** @typedef {{ paths: Record<string, Record<string, Operation>>, components: { schemas: Record<string, Schema> } }} Document */
 
 /**
- * The filters of an operation get a name of their own, and which of them it has: by default all.
+ * The filters of an operation get a name of their own. `fields`: which of them the name has, by default all.
  * @type {[id: string, [name: string, description: string, fields?: string[]]][]}
  */
 const queries = [
@@ -42,7 +42,7 @@ const inputs = {
   RefundBody: ['CreateRefund', ['idempotencyKey']],
 }
 
-/** What the SDK returns and takes, beside those; what they are made of is found from there. */
+/** The other shapes that the SDK returns and takes. The shapes that they refer to are added automatically. */
 const roots = [
   ...['Transaction', 'TransactionCreated', 'PaymentLink', 'RefundCreated', 'Withdrawal', 'WithdrawalCreated'],
   ...['Balance', 'StatementEntry', 'EventSummary', 'Delivery', 'Resent', 'FieldError'],
@@ -67,7 +67,7 @@ function writeTypes(document) {
   /** @type {Set<string>} */
   const known = new Set()
 
-  /** Declares a named shape, those that it names first. @param {string} name */
+  /** Declares a named shape, after the shapes that it refers to. @param {string} name */
   function declareNamed(name) {
     if (known.has(name)) return
     known.add(name)

@@ -64,7 +64,7 @@ async function expireAll({ service }: Bench, ids: string[]): Promise<Omit<Expire
     )
     return row?.count ?? 0
   }
-  // By an index: a list of thousands of ids takes as long as a batch.
+  // Uses an index. A count by thousands of ids would take as long as a batch.
   const countDue = async () => await count('check_at <= now()')
   const before = usageOfService(service)
   const startedAt = performance.now()

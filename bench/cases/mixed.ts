@@ -18,7 +18,7 @@ const rates = { creates: 400, payments: 200, fetches: 400, lists: 40, refunds: 4
 export async function mixed(bench: Bench): Promise<void> {
   const { results, isFull, processes, statements, say } = bench
   say('a mixed hour compressed: making what will be paid and refunded')
-  // Of its own, because watching has a cost that no other case shall have.
+  // A service of its own: watching has a cost, which would slow the other cases.
   const watched = await startWatched({ processes, statements })
   const { service } = watched
   const receivers = await startReceivers(10)

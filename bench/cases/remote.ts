@@ -25,14 +25,14 @@ export async function remote(bench: Bench): Promise<void> {
       const seen = { here: [] as Measured[], remote: [] as Measured[] }
       for (let round = 1; round <= rounds; round += 1) {
         say(`create with an acquirer over HTTP, round ${round} of ${rounds}`)
-        const job = (port: number, of: typeof merchants) => createJob({ port, merchants: of, connections: 64, seconds })
-        seen.here.push(await measure(service, job(service.port, merchants)))
-        seen.remote.push(await measure(gateway, job(gateway.port, others)))
+        const common = { connections: 64, seconds }
+        seen.here.push(await measure(service, createJob({ ...common, port: service.port, merchants })))
+        seen.remote.push(await measure(gateway, createJob({ ...common, port: gateway.port, merchants: others })))
       }
       const share = medianRate(seen.remote) / medianRate(seen.here)
       results.section(
         'Create with an acquirer over HTTP',
-        'The simulated network as a process of its own (`guiche simulator`), with a PostgreSQL of its own, asked over loopback; 64 connections.',
+        'The simulated network as a process of its own (`guiche simulator`), with a PostgreSQL of its own, queried over loopback; 64 connections.',
       )
       results.row(toRow('acquirer in the same process', seen.here))
       results.row(toRow('acquirer over HTTP', seen.remote, `${share.toFixed(2)} ×`))

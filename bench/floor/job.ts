@@ -1,6 +1,6 @@
 import type { Histogram } from '../load/histogram.ts'
 
-/** This many clients run these statements repeatedly, each in its own round trips. */
+/** This many clients run these statements repeatedly. Each statement is a round trip. */
 export type FloorJob = {
   path: string
   user: string

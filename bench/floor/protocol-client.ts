@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 
 /**
  * Implements only the part of PostgreSQL's protocol that pgbench uses: one connection over the Unix socket, with
- * statements that were prepared and bound beforehand. Answers are only checked for errors. A round trip costs the client
+ * prepared statements. Each execution binds its values. Answers are only checked for errors. A round trip costs the client
  * about 10 µs of processor time.
  */
 export type ProtocolClient = {

@@ -6,7 +6,7 @@ import { createScanner, type Message, statusOf } from './scan.ts'
 type Connection = { socket: Socket; dueAt: number; isBusy: boolean }
 type Prepared = { bytes: Buffer; marks: number[] }
 
-/** An unused number for `numberMark`, higher than any earlier run can have reached. */
+/** The last number that replaced `numberMark`. A generator that starts later begins with a higher number. */
 let lastNumber = (Date.now() % 1e9) * 1000
 
 /** If no connection gets an answer for this long, none will come. */

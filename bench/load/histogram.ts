@@ -47,7 +47,7 @@ export function mean({ counts, count, max }: Histogram): number {
   return sum / count
 }
 
-/** The smallest duration, in microseconds, that this percentage does not exceed. NaN if nothing was recorded. */
+/** The duration, in microseconds, that this percentage of the recorded ones does not exceed. NaN if there are none. */
 export function percentile(histogram: Histogram, percent: number): number {
   const rank = Math.max(1, Math.ceil((percent / 100) * histogram.count))
   let seen = 0

@@ -17,7 +17,7 @@ export type Job = {
   requests: string[]
   /** Ends when each request was sent once, however long that takes. */
   once: boolean
-  /** Returns the groups of this pattern from the bodies of this many answers. */
+  /** Returns the groups of this pattern from the bodies of the first answers that match, `max` at most. */
   keep: { pattern: string; max: number } | null
 }
 

@@ -1,5 +1,5 @@
--- What both peers keep: the same facts as Guichê about a transaction, in the tables that an ordinary application would make of them,
--- with the indexes that it cannot do without.
+-- What both peers keep: the same facts as Guichê about a transaction, in the tables that an ordinary application would
+-- make of them, with the indexes that it cannot do without.
 create table transactions (
   id uuid primary key,
   merchant_id uuid not null,

@@ -37,17 +37,17 @@ export type Seeded = SeedOptions & {
 
 /**
  * Fills an empty database with merchants, transactions and everything that belongs to them, as if the service had run
- * for some time. All in one transaction: one that is interrupted leaves nothing.
+ * for some time. All of it in one transaction: an interrupted run leaves only the simulator's schema with its keys.
  *
  * @throws {Error} if the database is not empty or a service runs on it
  */
 export async function seedDatabase({ db, clock, key, baseUrl }: Deps, options: SeedOptions): Promise<Seeded> {
   const startedAt = performance.now()
   const now = clock.now()
+  if ((await listLivingInstances(db)).length > 0) throw new Error('Guichê is running on this database. Stop it first.')
   await ensureSchema(db.pool)
   await insertBaseUrl(db.pool, baseUrl)
   const { locationKey } = await loadSecrets(db.pool, await newSigningJwk())
-  if ((await listLivingInstances(db)).length > 0) throw new Error('Guichê is running on this database. Stop it first.')
   const [onePercent, small, largest] = await db.transaction(async (tx) => {
     await tx.query(sql`set local statement_timeout = 0`)
     const [existing] = await tx.query(sql`select from clients limit 1`)

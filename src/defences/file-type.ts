@@ -52,5 +52,5 @@ export function toFileName(sent: string, type: FileType): string {
   return `${kept === '' || reserved.test(kept) ? 'file' : kept}.${extensions[type]}`
 }
 
-/** Names of devices, which Windows opens as such with any extension. */
-const reserved = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i
+/** Names of devices, which Windows opens as such whatever follows their first dot. */
+const reserved = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i

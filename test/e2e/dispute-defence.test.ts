@@ -340,6 +340,7 @@ describe('a file of a defence', () => {
       [Buffer.from('ffd8ffe000', 'hex'), 'C:\\fotos\\entrega.html'],
       [Buffer.from('RIFF0000WEBPVP8 '), '.'],
       [Buffer.from('olá'), 'con.txt'],
+      [Buffer.from('olá de novo'), 'aux.nota.txt'],
     ]
     for (const [content, name] of samples) await upload(path, content, name)
     const names = (await readDefence(path)).files.map((file) => [file.type, file.name]).sort()
@@ -347,6 +348,7 @@ describe('a file of a defence', () => {
       ['image/jpeg', 'entrega.jpg'],
       ['image/png', 'passwd.png'],
       ['image/webp', 'file.webp'],
+      ['text/plain', 'file.txt'],
       ['text/plain', 'file.txt'],
     ])
   })
