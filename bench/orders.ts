@@ -1,8 +1,8 @@
 import { numberMark } from './load/job.ts'
 
 /**
- * Requests of a merchant, with every field that merchants send, so that the row has about 1.3 kB. No two bodies are equal:
- * reference and key have a unique number; customer, amount and item follow the index.
+ * Requests of a merchant, with every field that merchants send, so that the row has about 1.3 kB. No two bodies are
+ * equal: reference and key have a unique number; customer, amount and item follow the index.
  */
 export function toOrder(index: number, webhookUrl?: string) {
   const name = `${pick(firstNames, index)} ${pick(lastNames, index * 7)} ${pick(lastNames, index * 3 + 1)}`

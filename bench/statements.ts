@@ -78,8 +78,8 @@ async function readTables(db: Db): Promise<[string, TableStats][]> {
 }
 
 /**
- * Takes the texts of prepared statements by name. Returns a function for the texts of `pg_stat_statements`, in which each
- * constant is a parameter: it gives the statement's name, or else the beginning of the text.
+ * Takes the texts of prepared statements by name. Returns a function for the texts of `pg_stat_statements`, in which
+ * each constant is a parameter: it gives the statement's name, or else the beginning of the text.
  */
 export function toStatementNames(texts: Map<string, string>): (text: string) => string {
   const names = new Map([...texts].map(([name, text]) => [withoutConstants(text), name]))

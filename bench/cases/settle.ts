@@ -9,8 +9,8 @@ import { addMerchants, type Merchant } from '../service.ts'
 const waitMs = 60_000
 
 /**
- * How fast payments become PAID: all to one merchant, so that each changes the same accounts, and spread over a thousand
- * merchants.
+ * How fast payments become PAID: all to one merchant, so that each changes the same accounts, and spread over a
+ * thousand merchants.
  */
 export async function settle(bench: Bench): Promise<void> {
   const { results, service, rounds, isFull, say } = bench

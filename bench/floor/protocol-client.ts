@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net'
 
 /**
  * Implements only the part of PostgreSQL's protocol that pgbench uses: one connection over the Unix socket, with
- * prepared statements. Each execution binds its values. Answers are only checked for errors. A round trip costs the client
- * about 10 µs of processor time.
+ * prepared statements. Each execution binds its values. Answers are only checked for errors. A round trip costs the
+ * client about 10 µs of processor time.
  */
 export type ProtocolClient = {
   prepare(name: string, text: string): Promise<void>

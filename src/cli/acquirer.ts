@@ -108,12 +108,13 @@ function describe(settings: AcquirerSettings, findings: Finding[], isFit: boolea
     return `  ${marks[state]} ${subject.padEnd(width)}  ${said}${change}`
   })
   const missing = findings.filter(({ state }) => state === 'missing').length
+  const lacked = missing === 1 ? 'one thing' : `${missing} things`
   return `
   ${settings.name}: ${title}, ${settings.environment}, at ${settings.hosts.baseUrl}
 
 ${lines.join('\n')}
 
-  ${isFit ? 'It supports all that Guichê needs.' : `It lacks ${missing === 1 ? 'one thing' : `${missing} things`} that Guichê needs.`}
+  ${isFit ? 'It supports all that Guichê needs.' : `It lacks ${lacked} that Guichê needs.`}
   Not confirmed in this PSP’s sandbox:
 ${unconfirmed.map((one) => `  - ${one}`).join('\n')}
 

@@ -43,7 +43,7 @@ export async function withContext<Result>(work: (context: Context) => Promise<Re
   })
 }
 
-/** Opens the database as {@link withContext} does, for commands that need nothing else, such as those about the schema. */
+/** Opens the database as {@link withContext} does, for commands that need nothing else. */
 export async function withDatabase<Result>(
   schema: 'migrate' | 'check' | 'ignore',
   work: (db: Db, config: Config) => Promise<Result>,

@@ -33,7 +33,7 @@ export type SimulatorRun = {
 
 const stopMaxMs = 15_000
 
-/** Runs the simulated network as a separate process, on a database of its own or DATABASE_URL, until a signal arrives. */
+/** Runs the simulated network alone, on a database of its own or DATABASE_URL, until a signal arrives. */
 export async function runSimulator(options: SimulatorRun): Promise<void> {
   if (options.quirk?.includes('help')) return write(`${describeQuirks().join('\n')}\n`)
   const config = readConfig(process.env)

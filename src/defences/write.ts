@@ -61,8 +61,8 @@ export async function writeDefence(
 /**
  * Adds a file that proves the delivery. The caller chooses its id, so that a repeated upload adds it once.
  *
- * @throws {AppError} `validation_failed` if it is empty, too large, one too many, of another type by its content, or has
- *   the id of another file; `defence_not_possible` once the defence is sent
+ * @throws {AppError} `validation_failed` if it is empty, too large, one too many, of another type by its content, or
+ *   has the id of another file; `defence_not_possible` once the defence is sent
  */
 export async function addFile(
   deps: WriteDeps,

@@ -4,8 +4,8 @@ type CellSummary = {
   cell: Cell
   address: string
   /**
-   * unreachable: no usable answer in time. refused: the cell has another METRICS_TOKEN. other: the service at the address
-   * is not this cell.
+   * unreachable: no usable answer in time. refused: the cell has another METRICS_TOKEN. other: the service at the
+   * address is not this cell.
    */
   state: 'ok' | 'unreachable' | 'refused' | 'other'
   /** Null unless the state is ok. */

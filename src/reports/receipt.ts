@@ -87,8 +87,8 @@ export function receiverName(receiver: AccountHolder | null, merchant: string): 
 }
 
 /**
- * The receipt of a payment as a document. Whoever has the link of the payment page gets one without the payer's name and
- * bank and the merchant's reference (`isPublic`).
+ * The receipt of a payment as a document. Whoever has the link of the payment page gets one without the payer's name
+ * and bank and the merchant's reference (`isPublic`).
  */
 export async function writeReceipt(row: ReceiptRow, options: Options & { isPublic: boolean }): Promise<Buffer> {
   const { language, isPublic } = options

@@ -169,8 +169,8 @@ export async function deleteSendings(tx: Tx, before: Date): Promise<void> {
 }
 
 /**
- * Merchants with a report that was not mailed, and since when the oldest of these is due. The report is still tried, or was
- * given up after `givenUpAfter` and no later one was sent. `client`: the merchant's first; empty for the operator.
+ * Merchants with a report that was not mailed, and since when the oldest of these is due. The report is still tried, or
+ * was given up after `givenUpAfter` and no later one was sent. `client`: the merchant's first; empty for the operator.
  */
 export async function listUndelivered(
   db: Db,

@@ -134,7 +134,7 @@ function checkClock({ sentAt, receivedAt, date }: Omit<Grant, 'status' | 'body'>
   const fix = 'Synchronize the clock of this machine, or the one of the service, with NTP.'
   const about = { part: 'service', name: 'clock' } as const
   if (apartMs > skewMaxMs)
-    add({ ...about, outcome: 'fail', detail: `This machine's clock is ${shown}: a receiver here refuses webhooks`, fix })
+    add({ ...about, outcome: 'fail', detail: `This machine's clock is ${shown}: webhooks are refused here`, fix })
   else if (apartMs > skewNotedMs) add({ ...about, outcome: 'note', detail: `This machine's clock is ${shown}`, fix })
   else add({ ...about, outcome: 'ok', detail: 'The clocks agree' })
 }
