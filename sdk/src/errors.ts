@@ -73,12 +73,12 @@ export class GuicheError extends Error {
 }
 
 /** Keeps the log readable when a request has a hundred errors. */
-const faultsShownMax = 5
+const errorsShownMax = 5
 
 /** `detail` names the first error only. The message lists the others too, for a reader who sees nothing else. */
 function describe(detail: string, errors: readonly FieldError[]): string {
   if (errors.length < 2) return detail
-  const shown = errors.slice(0, faultsShownMax).map(({ field, message }) => `${field || 'The body'} ${message}.`)
+  const shown = errors.slice(0, errorsShownMax).map(({ field, message }) => `${field || 'The body'} ${message}.`)
   const more = errors.length - shown.length
   return [...shown, ...(more > 0 ? [`And ${more} more in "errors".`] : [])].join(' ')
 }
@@ -183,14 +183,14 @@ type Answered = { status: number; headers: Headers; body: string; idempotencyKey
 
 /** The error for an error response, whoever sent it. */
 export function toError({ status, headers, body, idempotencyKey }: Answered): GuicheError {
-  const members = parseMembers(body)
-  const { code, detail, errors, transactionId, error, error_description: description } = members
+  const fields = parseFields(body)
+  const { code, detail, errors, transactionId, error, error_description: description } = fields
   const retryAfterSeconds = readRetryAfter(headers.get('retry-after'))
   const facts = {
     status,
     idempotencyKey,
     retryAfterSeconds,
-    requestId: text(members.requestId) ?? headers.get('x-request-id') ?? undefined,
+    requestId: text(fields.requestId) ?? headers.get('x-request-id') ?? undefined,
     transactionId: text(transactionId),
     errors: Array.isArray(errors) ? errors.filter(isFieldError) : [],
   }
@@ -221,7 +221,7 @@ function readRetryAfter(header: string | null): number | undefined {
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined
 }
 
-function parseMembers(body: string): Record<string, unknown> {
+function parseFields(body: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(body)
     return typeof value === 'object' && value !== null ? { ...value } : {}

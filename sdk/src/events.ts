@@ -12,7 +12,7 @@ export type FollowQuery = Omit<FeedQuery, 'after' | 'limit' | 'wait'> & {
 }
 
 export type FollowOptions = RequestOptions & {
-  /** Called when the service cannot be reached; the events come when it is back. */
+  /** Called each time the service cannot be reached or is overloaded. `follow` then tries again. */
   onInterruption?: ((error: GuicheError) => void) | undefined
 }
 
@@ -66,7 +66,7 @@ export class Events {
         yield* page.data
         position = page.next
         pauseMs = firstPauseMs
-        // Too many requests of the same merchant wait.
+        // An empty page at once: the service lets no more requests wait, since too many do already.
         if (page.data.length > 0 || page.hasMore || performance.now() - startedAt > firstPauseMs) continue
       } catch (error) {
         if (!isInterruption(error)) throw error
@@ -117,7 +117,7 @@ export class Deliveries {
   }
 }
 
-/** What ends without a change of the request. */
+/** True if the same request can succeed later. */
 function isInterruption(error: unknown): error is GuicheError {
   if (error instanceof ConnectionError) return true
   return error instanceof GuicheError && (error.status === 429 || (error.status ?? 0) >= 500)

@@ -7,7 +7,7 @@ const perPageMax = 100
 const allMax = 10_000
 
 /**
- * A list, newest first. Nothing is asked for until it is read, in one of these ways:
+ * A list, newest first. Nothing is requested until it is read, in one of these ways:
  *
  * @example
  * ```ts

@@ -67,7 +67,7 @@ export async function verifyWebhook(
 }
 
 function readHeader(headers: WebhookHeaders, name: string): string {
-  const value = isHeaders(headers) ? headers.get(name) : findMember(headers, name)
+  const value = isHeaders(headers) ? headers.get(name) : findHeader(headers, name)
   const text = typeof value === 'string' ? value : value?.[0]
   if (!text) throw refuse(`The header ${name} is missing. Is the request from Guichê, and are all headers passed on?`)
   return text
@@ -78,7 +78,7 @@ function isHeaders(headers: WebhookHeaders): headers is Headers {
   return typeof headers.get === 'function'
 }
 
-function findMember(headers: Readonly<Record<string, string | readonly string[] | undefined>>, name: string) {
+function findHeader(headers: Readonly<Record<string, string | readonly string[] | undefined>>, name: string) {
   return headers[name] ?? Object.entries(headers).find(([other]) => other.toLowerCase() === name)?.[1]
 }
 

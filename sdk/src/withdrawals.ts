@@ -83,7 +83,8 @@ export class Withdrawals {
    * Confirms a withdrawal that is pending review because it looks like a duplicate (`hold: 'duplicate'`). It is then
    * sent, or waits for the operator.
    *
-   * @throws {GuicheError} `withdrawal_not_possible` if it was never pending review as a duplicate, or has ended
+   * @throws {GuicheError} `withdrawal_not_possible` if it was never pending review as a duplicate, or was canceled or
+   * rejected
    */
   confirm(id: string, options?: RequestOptions): Promise<Withdrawal> {
     return this.#client.post(`/withdrawal/${toSegment(id)}/confirm`, options, { isRepeatable: true })
