@@ -91,11 +91,11 @@ export const sentences: Record<Language, Sentences> = {
       own_secret: () =>
         'You created a client secret that may have made this request, so another person has to approve it.',
       own_account: () =>
-        'You invited or reset the account that this came from, or one that did so. Another person has to approve it.',
+        'The request came from an account that you invited or reset, directly or through other accounts. Another person has to approve it.',
       account_of_requester: () =>
-        'The account that this came from invited you or reset your password, or one that did so. Another person has to approve it.',
+        'The account that the request came from invited you or reset your password, directly or through other accounts. Another person has to approve it.',
       same_inviter: () =>
-        'One person invited you or reset your password, and did the same with the account that this came from. Another person has to approve it.',
+        'Your account and the one that the request came from were invited or reset by the same person. Another person has to approve it.',
       new_account: () => 'Your account is new, or was reset or linked. You can approve after 24 hours.',
       limit_per_withdrawal: (limit) => `Above the limit of ${limit} for one withdrawal.`,
       limit_per_day: (limit) => `Above the ${limit} that are left of the limit for this day (06:00 to 20:00).`,
@@ -225,11 +225,11 @@ export const sentences: Record<Language, Sentences> = {
       own_secret: () =>
         'Você criou um segredo da credencial que pode ter feito este pedido, então outra pessoa precisa aprovar.',
       own_account: () =>
-        'Você convidou ou redefiniu a conta de onde veio o pedido, ou uma que fez isso. Outra pessoa precisa aprovar.',
+        'O pedido veio de uma conta que você convidou ou redefiniu, diretamente ou por meio de outras contas. Outra pessoa precisa aprovar.',
       account_of_requester: () =>
-        'A conta de onde veio o pedido convidou você ou redefiniu sua senha, ou uma que fez isso. Outra pessoa precisa aprovar.',
+        'A conta de onde veio o pedido convidou você ou redefiniu sua senha, diretamente ou por meio de outras contas. Outra pessoa precisa aprovar.',
       same_inviter: () =>
-        'A mesma pessoa convidou você, ou redefiniu sua senha, e fez o mesmo com a conta de onde veio o pedido. Outra pessoa precisa aprovar.',
+        'A mesma pessoa convidou ou redefiniu a sua conta e a conta de onde veio o pedido. Outra pessoa precisa aprovar.',
       new_account: () => 'Sua conta é nova, ou foi redefinida ou vinculada. Você poderá aprovar depois de 24 horas.',
       limit_per_withdrawal: (limit) => `Acima do limite de ${limit} por saque.`,
       limit_per_day: (limit) => `Acima dos ${limit} que restam do limite deste dia (das 6h às 20h).`,

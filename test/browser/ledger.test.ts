@@ -178,7 +178,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await page.getByRole('button', { name: /^Attribute to the charge of/ }).click()
     const dialog = page.getByRole('dialog')
     await dialog
-      .getByText(/^R\$15\.00 from Maria Aparecida da Silva pay this charge of .*The fee is R\$0\.30\./)
+      .getByText(/^R\$15\.00 from Maria Aparecida da Silva pays this charge of .*The fee is R\$0\.30\./)
       .waitFor()
     await dialog.getByText('order-77').waitFor()
     await checkScreen('suspense-payment-match')

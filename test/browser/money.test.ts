@@ -77,7 +77,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(page).getByRole('textbox', { name: 'Amount' }).fill('5.90')
     await dialogOf(page).getByLabel('Reason (optional)').fill('One item was missing')
     await dialogOf(page).getByText('R$5.90 will be returned to').waitFor()
-    await dialogOf(page).getByText('R$6.20 are debited from the balance: the amount and a fee of R$0.30.').waitFor()
+    await dialogOf(page).getByText('R$6.20 is debited from the balance: the amount and a fee of R$0.30.').waitFor()
     await checkScreen('refund-dialog')
     await dialogOf(page).getByRole('button', { name: 'Refund R$5.90' }).dblclick()
     await dialogOf(page).waitFor({ state: 'detached' })

@@ -118,7 +118,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.waitForURL(`${provider.issuer}/session/end**`)
     await page.goto(`${service.baseUrl}/dashboard?signIn=cancelled`)
-    await page.getByRole('alert').getByText('The sign-in was cancelled.').waitFor()
+    await page.getByRole('alert').getByText('The sign-in was canceled.').waitFor()
     await checkScreen('sign-in-cancelled')
     expect(pageErrors).toEqual([])
   })

@@ -3,8 +3,8 @@ import { texts, useText } from '../text.ts'
 import { Copyable } from './copy.tsx'
 
 const words = texts({
-  en: { once: 'Shown only once. Copy it now: it is not stored anywhere.', done: 'I copied it' },
-  pt: { once: 'Aparece uma única vez. Copie agora: não fica guardado em nenhum lugar.', done: 'Já copiei' },
+  en: { once: 'Shown only once. Copy it now: it cannot be shown again.', done: 'I copied it' },
+  pt: { once: 'Aparece uma única vez. Copie agora: não poderá ser exibido de novo.', done: 'Já copiei' },
 })
 
 /** Shows newly created secrets until the user confirms that they are copied. */

@@ -28,7 +28,7 @@ export const words = texts({
   },
   pt: {
     title: 'Cliente',
-    erased: 'Dados pessoais apagados',
+    erased: 'Dados pessoais eliminados',
     lead: 'Todas as transações deste lojista com o mesmo cliente.',
     by: 'Reconhecido por',
     document: 'CPF ou CNPJ',

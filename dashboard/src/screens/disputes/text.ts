@@ -46,7 +46,7 @@ export const words = texts({
     accept: 'Accept',
     acceptTitle: 'Accept this dispute?',
     acceptText: (amount: string, merchant: string) =>
-      `The payer is right. ${amount} of ${merchant} stay blocked until the PSP reports that they were returned to the payer.`,
+      `The payer is right. ${amount} of ${merchant} stays blocked until the PSP reports that it was returned to the payer.`,
     reject: 'Reject',
     rejectTitle: 'Reject this dispute?',
     rejectText: (amount: string, merchant: string) =>

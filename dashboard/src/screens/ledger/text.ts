@@ -60,7 +60,7 @@ export const words = texts({
     agreesLead: 'For every merchant, what is owed equals what the PSPs hold.',
     verified: (time: string, recently: string) =>
       `The whole ledger was verified ${time}, and later changes ${recently}.`,
-    notVerified: 'Not verified since startup. The whole ledger is verified every night; changes, every five minutes.',
+    notVerified: 'Not verified yet. The whole ledger is verified every night; changes, every five minutes.',
     uneven: (count: string) => `The ledger does not balance for ${counted(count, 'merchant', 'merchants')}`,
     unevenLead: 'Payouts are frozen at the next verification. See the System screen.',
     stopped: 'Payouts are frozen',
@@ -146,7 +146,7 @@ export const words = texts({
     verified: (time: string, recently: string) =>
       `O razão foi conferido por inteiro ${time}, e as mudanças posteriores, ${recently}.`,
     notVerified:
-      'Ainda não conferido desde a inicialização. O razão inteiro é conferido toda noite; as mudanças, a cada cinco minutos.',
+      'Ainda não conferido. O razão inteiro é conferido toda noite; as mudanças, a cada cinco minutos.',
     uneven: (count: string) => `A contabilidade de ${counted(count, 'lojista', 'lojistas')} não fecha`,
     unevenLead: 'As saídas serão bloqueadas na próxima conferência. Veja a tela Sistema.',
     stopped: 'As saídas estão bloqueadas',

@@ -18,14 +18,14 @@ const evidenceEn: Record<Evidence['what'], string> = {
   document: 'the payer’s document is the customer’s',
   name: 'the payer’s name is the customer’s',
   alive: 'the QR code was valid when it was paid',
-  expired: 'the QR code had expired within the day before',
+  expired: 'the QR code had expired less than a day before the payment',
 }
 const evidencePt: Record<Evidence['what'], string> = {
   amount: 'mesmo valor',
   document: 'o documento do pagador é o do cliente',
   name: 'o nome do pagador é o do cliente',
   alive: 'o QR Code era válido no momento do pagamento',
-  expired: 'o QR Code tinha expirado no dia anterior',
+  expired: 'o QR Code tinha expirado menos de um dia antes do pagamento',
 }
 
 export const words = texts({
@@ -42,7 +42,7 @@ export const words = texts({
     statuses: statusesEn,
     none: 'Nothing in suspense',
     noneHint:
-      'Payments that name none of our charges appear here. In the sandbox, pay a QR code with the behavior “without_txid” to see one.',
+      'Payments that name none of our charges appear here. In the sandbox, pay a QR code with the behavior “Arrives without its txid” to see one.',
     noneAll: 'No payment has ever been in suspense',
     back: 'Unattributed payments',
     title: (money: string) => `Payment of ${money}`,
@@ -74,7 +74,7 @@ export const words = texts({
     thePayer: 'the payer',
     undo: 'Reverse the attribution',
     undoLead: (money: string, name: string) =>
-      `${money} are debited from ${name}, from the available balance or as a debt, and the fee is given back. The charge becomes REFUNDED, because it cannot become unpaid again, and the merchant is notified. The payment goes back into suspense.`,
+      `${money} is debited from ${name}, from the available balance or as a debt, and the fee is given back. The charge becomes REFUNDED, because it cannot become unpaid again, and the merchant is notified. The payment goes back into suspense.`,
     candidates: 'Possible charges',
     candidatesLead:
       'Unpaid charges of the same amount and PSP, created in the three days before the payment. The maximum is 100 points.',
@@ -91,9 +91,9 @@ export const words = texts({
     view: 'View',
     matchTitle: 'Attribute the payment to this charge?',
     matchLead: (money: string, payer: string, name: string) =>
-      `${money} from ${payer} pay this charge of ${name}. It becomes PAID, even if its QR code has expired, and the merchant is notified.`,
+      `${money} from ${payer} pays this charge of ${name}. It becomes PAID, even if its QR code has expired, and the merchant is notified.`,
     fee: (money: string) => `The fee is ${money}.`,
-    otherAmount: (order: string, money: string) => `The charge is for ${order}, but ${money} were paid.`,
+    otherAmount: (order: string, money: string) => `The charge is for ${order}, but ${money} was paid.`,
     customer: 'Customer',
     code: 'External code',
     confirmMatch: 'Attribute payment',
@@ -115,7 +115,7 @@ export const words = texts({
     statuses: statusesPt,
     none: 'Nada pendente',
     noneHint:
-      'Os pagamentos que não indicam nenhuma cobrança nossa aparecem aqui. No sandbox, pague um QR Code com o comportamento “without_txid” para ver um.',
+      'Os pagamentos que não indicam nenhuma cobrança nossa aparecem aqui. No sandbox, pague um QR Code com o comportamento “Chega sem o txid” para ver um.',
     noneAll: 'Nenhum pagamento passou pela conta transitória até hoje',
     back: 'Pagamentos não identificados',
     title: (money: string) => `Pagamento de ${money}`,

@@ -70,13 +70,13 @@ export const words = texts({
     confirmTitle: 'Confirm the proposed action',
     what: {
       settlePayment: (acquirer: string, money: string, name: string) =>
-        `We check this payment with ${acquirer}. If it is confirmed, ${money} are posted for ${name}: the charge becomes PAID, with its fee, and the merchant is notified.`,
+        `We check this payment with ${acquirer}. If it is confirmed, ${money} is posted for ${name}: the charge becomes PAID, with its fee, and the merchant is notified.`,
       settleOther: (acquirer: string) =>
         `We check the outcome with ${acquirer} and post what it reports, as the service does automatically.`,
       suspendDuplicate: (money: string) =>
-        `${money} are placed in suspense as a duplicate payment and returned to the payer immediately.`,
+        `${money} is placed in suspense as a duplicate payment and returned to the payer immediately.`,
       suspendUnattributed: (money: string) =>
-        `${money} are placed in suspense, in the operator’s account. Nothing is sent. The payment appears under Unattributed payments.`,
+        `${money} is placed in suspense, in the operator’s account. Nothing is sent. The payment appears under Unattributed payments.`,
       correct:
         'Both sides are checked once more. If the discrepancy is still there, these entries are posted once and cannot be undone:',
     },

@@ -15,10 +15,10 @@ export const words = texts({
     help: 'Forgot your password? An admin can send you a link to set a new one.',
     provider: (name: string) => `Continue with ${name}`,
     or: 'or with a password',
-    providerHelp: 'Your account and your role come from there. For access, ask whoever manages them.',
+    providerHelp: 'Your account and your role come from the identity provider. For access, ask whoever manages them.',
     faults: {
       expired: 'The sign-in took too long, or another tab began one too. Try again.',
-      cancelled: 'The sign-in was cancelled. Nothing has changed.',
+      cancelled: 'The sign-in was canceled. Nothing has changed.',
       provider_unavailable:
         'The identity provider did not answer as expected. Try again in a minute. If it goes on, ask the operator: the log says why.',
       role_missing: 'Your account at the identity provider has no role here. Ask whoever manages it to give you one.',
@@ -41,7 +41,7 @@ export const words = texts({
     help: 'Esqueceu a senha? Um administrador pode enviar um link para criar uma nova.',
     provider: (name: string) => `Continuar com ${name}`,
     or: 'ou com uma senha',
-    providerHelp: 'Sua conta e seu perfil vêm de lá. Para ter acesso, fale com quem os administra.',
+    providerHelp: 'Sua conta e seu perfil vêm do provedor de identidade. Para ter acesso, fale com quem os administra.',
     faults: {
       expired: 'O login demorou demais ou foi iniciado também em outra aba. Tente de novo.',
       cancelled: 'O login foi cancelado. Nada mudou.',

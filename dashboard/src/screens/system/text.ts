@@ -52,7 +52,7 @@ export const words = texts({
       `The whole ledger was verified ${time}, in ${took}, and later changes ${recently}. No errors were found.`,
     inconsistent: (time: string) => `Verified ${time}. See above why payouts are frozen.`,
     notVerified:
-      'Not verified yet. The whole ledger is verified at startup and every night; changes, every five minutes.',
+      'Not verified yet. The whole ledger is verified within five minutes and then every night; changes, every five minutes.',
     process: 'Process',
     version: 'Version',
     started: 'Started',
@@ -109,7 +109,7 @@ export const words = texts({
       `O razão foi conferido por inteiro ${time}, em ${took}, e as mudanças posteriores, ${recently}. Nenhum erro encontrado.`,
     inconsistent: (time: string) => `Conferido ${time}. Veja acima por que as saídas estão bloqueadas.`,
     notVerified:
-      'Ainda não conferido. O razão inteiro é conferido na inicialização e toda noite; as mudanças, a cada cinco minutos.',
+      'Ainda não conferido. O razão inteiro é conferido em até cinco minutos e depois toda noite; as mudanças, a cada cinco minutos.',
     process: 'Processo',
     version: 'Versão',
     started: 'Iniciado',

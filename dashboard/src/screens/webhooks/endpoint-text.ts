@@ -44,7 +44,7 @@ export const endpointWords = texts({
     rotateLead:
       'The new secret is shown only once. For that time the former one signs too, so that the receiver can switch at any moment. If an older one still signs, it ends now.',
     overlap: 'The current secret stays valid',
-    overlaps: { 0: 'not any longer', 1: 'for an hour', 24: 'for a day', 168: 'for a week' } as Record<string, string>,
+    overlaps: { 0: 'not at all: it ends now', 1: 'for one hour', 24: 'for a day', 168: 'for a week' } as Record<string, string>,
     newSecret: 'Secret of the endpoint',
     actions: 'Actions',
   },
@@ -91,7 +91,7 @@ export const endpointWords = texts({
     rotateLead:
       'O segredo novo aparece uma única vez. Durante o prazo, o anterior também assina, para você fazer a troca quando quiser. Se um ainda mais antigo também assina, ele deixa de valer agora.',
     overlap: 'O segredo atual continua valendo',
-    overlaps: { 0: 'não vale mais', 1: 'por uma hora', 24: 'por um dia', 168: 'por uma semana' },
+    overlaps: { 0: 'não: expira agora', 1: 'por uma hora', 24: 'por um dia', 168: 'por uma semana' },
     newSecret: 'Segredo do endpoint',
     actions: 'Ações',
   },

@@ -96,7 +96,8 @@ export const words = texts({
     invalid: 'Choose a start and a later end.',
     sendMany: (count: string) => `Resend ${count}`,
     progress: (done: string, count: string) => `${done} of ${count} delivered`,
-    progressFailing: (count: string) => `${count} failed and are retried automatically`,
+    progressFailing: (count: string) =>
+      counted(count, 'failed and is retried automatically', 'failed and are retried automatically'),
     progressGivenUp: (count: string) => `${count} no longer retried`,
     progressDone: 'All delivered.',
     close: 'Close',
@@ -196,7 +197,12 @@ export const words = texts({
     invalid: 'Escolha um início e um fim posterior.',
     sendMany: (count: string) => `Reenviar ${count}`,
     progress: (done: string, count: string) => `${done} de ${count} entregues`,
-    progressFailing: (count: string) => `${count} falharam e serão tentadas de novo automaticamente`,
+    progressFailing: (count: string) =>
+      counted(
+        count,
+        'falhou e será tentada de novo automaticamente',
+        'falharam e serão tentadas de novo automaticamente',
+      ),
     progressGivenUp: (count: string) => `${count} sem novas tentativas`,
     progressDone: 'Tudo entregue.',
     close: 'Fechar',

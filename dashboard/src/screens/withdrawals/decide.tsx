@@ -47,7 +47,7 @@ export function Decisions({ withdrawal }: { withdrawal: WithdrawalView }) {
       {withdraws && (
         <>
           <Button variant="default" onClick={() => setAction('cancel')}>
-            {t.stop}
+            {t.cancel}
           </Button>
           {hold === 'duplicate' && <Button onClick={() => setAction('confirm')}>{t.confirm}</Button>}
         </>

@@ -49,7 +49,7 @@ export const words = texts({
     willWait: {
       approval: 'This withdrawal needs approval: another person has to approve it before it is sent.',
       duplicate:
-        'A withdrawal of the same amount to this key was requested minutes ago. This one is not sent until you confirm it.',
+        'A withdrawal of the same amount to this key was requested recently. This one is not sent until you confirm it.',
     },
     noWait: 'The withdrawal is sent within seconds and cannot be undone.',
     keyTypes: { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'e-mail', PHONE: 'phone', EVP: 'random key' },
@@ -78,7 +78,6 @@ export const words = texts({
       `Nothing is sent, and ${amount} goes back to the balance of ${merchant}.`,
     reason: 'Reason',
     reasonHint: 'The merchant will see this reason.',
-    stop: 'Cancel withdrawal',
     cancel: 'Cancel withdrawal',
     cancelTitle: 'Cancel this withdrawal?',
     cancelText: (amount: string) => `Nothing was sent. ${amount} goes back to the balance immediately.`,
@@ -155,7 +154,7 @@ export const words = texts({
     willWait: {
       approval: 'Precisa de aprovação: só será enviado depois que outra pessoa aprovar.',
       duplicate:
-        'Um saque do mesmo valor para esta chave foi pedido há poucos minutos. Este só será enviado depois que você confirmar.',
+        'Um saque do mesmo valor para esta chave foi pedido há pouco tempo. Este só será enviado depois que você confirmar.',
     },
     noWait: 'O saque é enviado em segundos e não pode ser desfeito.',
     keyTypes: { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'e-mail', PHONE: 'telefone', EVP: 'chave aleatória' },
@@ -182,7 +181,6 @@ export const words = texts({
     rejectText: (amount: string, merchant: string) => `Nada é enviado, e ${amount} voltam ao saldo de ${merchant}.`,
     reason: 'Motivo',
     reasonHint: 'O lojista verá este motivo.',
-    stop: 'Cancelar saque',
     cancel: 'Cancelar saque',
     cancelTitle: 'Cancelar este saque?',
     cancelText: (amount: string) => `Nada foi enviado. ${amount} voltam ao saldo na hora.`,
