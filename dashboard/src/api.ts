@@ -112,7 +112,7 @@ async function readJson(response: Response) {
   try {
     return text === '' ? {} : JSON.parse(text)
   } catch {
-    // From a proxy, which also has a limit of the size.
+    // The answer is from a proxy. A proxy has a limit for bodies of its own, and answers 413 above it.
     throw new ApiError(response.status, { code: response.status === 413 ? 'body_too_large' : 'unexpected_answer' })
   }
 }
@@ -134,6 +134,11 @@ export function sentenceOf(error: unknown): string {
 /** The service's code of a thrown error, or an empty text. */
 export function codeOf(error: unknown): string {
   return error instanceof ApiError || error instanceof GuicheError ? error.code : ''
+}
+
+/** The request id of a thrown error, with which the operator finds the request in the log. */
+export function requestIdOf(error: unknown): string | null {
+  return error instanceof ApiError || error instanceof GuicheError ? (error.requestId ?? null) : null
 }
 
 export function fieldErrorsOf(error: unknown): readonly FieldError[] {

@@ -43,7 +43,7 @@ export function findNotices({ changes }: Changed, choice: NotificationChoice, t:
       if (!one) return []
       if (large.length === 1)
         return [{ title: t.payment(t.money(one.amount ?? 0)), path: `/transactions/${one.id}`, clientId }]
-      // The newest ones only are named: of the others the amounts are not known.
+      // The message has the newest records only, so the amounts of the others are not known.
       const isComplete = records.length === count
       const title = !choice.minAmount
         ? t.payments(t.number(count))

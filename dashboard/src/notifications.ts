@@ -8,7 +8,7 @@ import { useText } from './text.ts'
 import { playTone } from './tone.ts'
 import type { Changed } from './types.ts'
 
-const nothing: NotificationChoice = {
+const initialChoice: NotificationChoice = {
   ...{ desktop: false, sound: false, payments: true, minAmount: null, approvals: true, disputes: true },
 }
 const listeners = new Set<() => void>()
@@ -16,9 +16,9 @@ const nameFor = (userId: string) => `guiche-notifications-${userId}`
 
 function readChoice(userId: string): NotificationChoice {
   try {
-    return { ...nothing, ...JSON.parse(localStorage.getItem(nameFor(userId)) ?? '{}') }
+    return { ...initialChoice, ...JSON.parse(localStorage.getItem(nameFor(userId)) ?? '{}') }
   } catch {
-    return nothing
+    return initialChoice
   }
 }
 
@@ -78,7 +78,7 @@ export function Notifications() {
   return null
 }
 
-/** True in one of the tabs that ask: the others would repeat each notification. */
+/** True in one of the tabs that want it: the others would repeat each notification. */
 function useOneTab(isWanted: boolean): boolean {
   const [isChosen, setChosen] = useState(false)
   useEffect(() => {

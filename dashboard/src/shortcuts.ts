@@ -28,7 +28,7 @@ const sequenceMs = 1_500
 
 type Actions = { openScreen: (key: string) => void; openPalette: () => void; openSheet: () => void }
 
-/** Listens for the keys of the sheet, except while the user types or a dialog is open. */
+/** Listens for the keys of the sheet: ⌘ K or Ctrl + K always, the others unless the user types or a dialog is open. */
 export function useShortcuts(actions: Actions): void {
   const latest = useRef(actions)
   latest.current = actions

@@ -123,9 +123,11 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByRole('button', { name: 'Filters' }).click()
     await page.getByLabel('Amount from').fill('100')
     await page.getByText('2 in all').waitFor()
-    await page.getByLabel('External code').fill('order-2026-1001')
+    await page.getByLabel('External code').fill('order-2026-1001 ')
     await page.getByText('1 in all').waitFor()
     expect(new URL(page.url()).search).toBe('?minAmount=10000&externalCode=order-2026-1001')
+    // The space stays in the input: another word may follow it.
+    expect(await page.getByLabel('External code').inputValue()).toBe('order-2026-1001 ')
     const saved = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export' }).click()
     await page.getByRole('menuitem', { name: 'For Excel' }).click()

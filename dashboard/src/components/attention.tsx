@@ -78,7 +78,7 @@ const places: Record<AttentionKind, { screen: string; path: string; query?: Reco
     certificate_expires: { screen: 'system', path: '/system' },
   }
 
-/** One query for the strip and for all badges. */
+/** One query for the section and for all badges. */
 function useAttention() {
   const client = useClient()
   const may = useMay()

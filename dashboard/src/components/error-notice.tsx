@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Text } from '@mantine/core'
-import { ApiError, codeOf, fieldErrorsOf, sentenceOf } from '../api.ts'
+import { codeOf, fieldErrorsOf, requestIdOf, sentenceOf } from '../api.ts'
 import { type WrittenError, writeError } from '../error-texts.ts'
 import { texts, useLanguage, useText } from '../text.ts'
 
@@ -28,7 +28,7 @@ export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () =
   const t = useText(words)
   const code = codeOf(error)
   const { sentence, list } = useWriter()(error)
-  const requestId = error instanceof ApiError ? error.requestId : null
+  const requestId = requestIdOf(error)
   return (
     <Alert color="red" title={t.title} role="alert">
       <Text size="sm">{sentence}</Text>

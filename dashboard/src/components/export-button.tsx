@@ -1,6 +1,7 @@
 import { Button, Menu } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useFormat } from '../format.ts'
 import { useRequestedAction } from '../links.ts'
 import { texts, useLanguage, useText } from '../text.ts'
 import { type CellWriters, createSpreadsheet } from '../types.ts'
@@ -27,8 +28,8 @@ type Convert = (piece: string) => string
 /**
  * Saves all records that match the filters as a file, and shows the progress.
  *
- * @param writers of the cells that the spreadsheet has in words
- * @param files of the same records in other formats, which the service makes
+ * @param writers write the cells that the spreadsheet has in words instead of codes
+ * @param files the same records in other formats, which the service makes
  */
 export function ExportButton({
   name,
@@ -42,6 +43,7 @@ export function ExportButton({
   files?: { label: string; href: string }[]
 }) {
   const t = useText(words)
+  const format = useFormat()
   const { language } = useLanguage()
   const [size, setSize] = useState(0)
   const [isOpen, setOpen] = useState(false)
@@ -71,7 +73,7 @@ export function ExportButton({
             disabled={saving.isPending}
             aria-live="polite"
           >
-            {saving.isPending ? t.exporting(`${(size / 1024 / 1024).toFixed(1)} MB`) : t.export}
+            {saving.isPending ? t.exporting(format.bytes(size)) : t.export}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>

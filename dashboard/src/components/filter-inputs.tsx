@@ -14,7 +14,8 @@ export function TextFilter({ label, name }: Filter) {
   const filters = useFilters()
   const known = filters.get(name)
   const [text, setText] = useState(known)
-  useEffect(() => setText(known), [known])
+  // The filter is without the spaces at its ends. In the input they stay: another word may follow.
+  useEffect(() => setText((shown) => (shown.trim() === known ? shown : known)), [known])
   const apply = useDebouncedCallback((value: string) => filters.set({ [name]: value.trim() }), pauseMs)
   return (
     <TextInput

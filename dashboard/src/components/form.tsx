@@ -50,7 +50,8 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
     onSuccess: async (answer) => await onSuccess?.(answer),
     onError: (error) => {
       const fieldErrors = fieldErrorsOf(error)
-      // The notice shows all of them if one is of a field without an input, or none is wrong in itself.
+      // The notice shows all of them if one is of a field without an input. A field that differs from an earlier request
+      // with the same key is not wrong in itself.
       if (codeOf(error) === 'idempotency_key_reused' || !fieldErrors.every(({ field }) => form.getInputNode(field)))
         return
       form.setErrors(

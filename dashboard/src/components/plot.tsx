@@ -24,7 +24,10 @@ function widthOfLabels(plot: uPlot, labels: string[] | null, index: number): num
   return Math.ceil(Math.max(0, ...widths)) + (axis?.gap ?? 0) + 6
 }
 
-/** The points that have a label, with the last one among them; from the first one, in steps that divide the whole evenly. */
+/**
+ * The points that have a label: as many as there is room for, at equal distances. Counted from the last point, the last
+ * one has a label; counted from the first, the distance divides the number of points.
+ */
 function labelled(count: number, { room, from }: { room: number; from: 'first' | 'last' }): number[] {
   const least = Math.max(1, Math.ceil(count / Math.max(1, room)))
   const step =

@@ -34,7 +34,7 @@ const words = texts({
   },
 })
 
-/** What this browser notifies the user of. The browser asks for its permission only when it is switched on. */
+/** What this browser notifies the user of. It asks for permission when desktop notifications are switched on. */
 export function NotificationSection() {
   const t = useText(words)
   const may = useMay()

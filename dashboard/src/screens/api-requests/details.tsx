@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { Copyable } from '../../components/copy.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
-import { useText } from '../../text.ts'
+import { useLanguage, useText } from '../../text.ts'
 import type { ApiRequests } from '../../types.ts'
 import { toCurl } from './curl.ts'
 import { words } from './text.ts'
@@ -20,6 +20,7 @@ export function HttpStatus({ of: status }: { of: number }) {
 
 export function Details({ of }: { of: ApiRequest }) {
   const t = useText(words)
+  const { language } = useLanguage()
   const format = useFormat()
   return (
     <Stack>
@@ -54,7 +55,11 @@ export function Details({ of }: { of: ApiRequest }) {
           <Text size="sm" fw={600}>
             {t.error}: <Code>{of.problem.code}</Code>
           </Text>
-          <Anchor href={`/guide/errors.html#${of.problem.code}`} target="_blank" size="sm">
+          <Anchor
+            href={`/guide/${language === 'pt' ? 'pt/' : ''}errors.html#${of.problem.code}`}
+            target="_blank"
+            size="sm"
+          >
             {t.explain}
           </Anchor>
           {of.problem.errors.length > 0 && (

@@ -24,7 +24,7 @@ import { Keypad } from './keypad.tsx'
 import { type Charge, OpenCharge } from './open-charge.tsx'
 import { words } from './text.ts'
 
-/** Creates a charge without code: with a form, or with a keypad at a counter. */
+/** Creates a charge without a program: with a form, or with a keypad at a counter. */
 export default function NewCharge() {
   const t = useText(words)
   return <RequireMerchant title={t.title}>{(client) => <Charging client={client} />}</RequireMerchant>
@@ -86,15 +86,13 @@ function Form({ onCreated }: { onCreated: (charge: Charge) => void }) {
     },
     send: async (values) => {
       const { amount, description, customer, pix } = values
-      const expirationSeconds = Number(pix.expirationSeconds)
-      const charge = await guiche.transactions.create({
+      return await guiche.transactions.create({
         amount: amount ?? 0,
         idempotencyKey: keyOf(values),
         ...(description.trim() !== '' && { description: description.trim() }),
         ...(Object.values(customer).some((text) => text !== '') && { customer }),
-        pix: { expirationSeconds },
+        pix: { expirationSeconds: Number(pix.expirationSeconds) },
       })
-      return { ...charge, seconds: expirationSeconds }
     },
     onSuccess: onCreated,
   })

@@ -13,7 +13,8 @@ import { words } from './text.ts'
 
 /** R$ 9.999.999,99 fits on a phone. */
 const centsMax = 999_999_999
-const counterSeconds = 600
+/** A customer at a counter pays at once. */
+const expirationSeconds = 600
 
 /** Takes an amount as a card machine does: each digit moves the others to the left. */
 export function Keypad({ onCreated }: { onCreated: (charge: Charge) => void }) {
@@ -27,9 +28,9 @@ export function Keypad({ onCreated }: { onCreated: (charge: Charge) => void }) {
         amount: cents,
         // The amount may change after a refusal; then it is another charge.
         idempotencyKey: keyOf(cents),
-        pix: { expirationSeconds: counterSeconds },
+        pix: { expirationSeconds },
       }),
-    onSuccess: (charge) => onCreated({ ...charge, seconds: counterSeconds }),
+    onSuccess: onCreated,
   })
   const press = (digits: string) =>
     setCents((before) => {

@@ -12,8 +12,7 @@ import { useText } from '../../text.ts'
 import { playTone } from '../../tone.ts'
 import { words } from './text.ts'
 
-/** `seconds`: for how long it can be paid, which the service does not say. */
-export type Charge = Awaited<ReturnType<typeof guiche.transactions.create>> & { seconds: number }
+export type Charge = Awaited<ReturnType<typeof guiche.transactions.create>>
 
 /** A charge that waits for its payment. At a counter the payment fills the screen, and is heard. */
 export function OpenCharge({
@@ -49,8 +48,8 @@ export function OpenCharge({
   }, [isPaid, isCounter])
 
   const amount = format.money(charge.amount)
-  const end = query.data && new Date(Date.parse(query.data.createdAt) + charge.seconds * 1000)
-  const until = end && (format.isToday(end) ? format.shortTime(end) : format.dateTime(end))
+  const end = charge.pixResponse.expirationDate
+  const until = format.isToday(end) ? format.shortTime(end) : format.dateTime(end)
   const next = (
     <Button
       size={isCounter ? 'xl' : 'sm'}
@@ -102,7 +101,7 @@ export function OpenCharge({
               style={{ background: '#fff', padding: 12, borderRadius: 8, imageRendering: 'pixelated' }}
             />
             <Text size="sm" c="dimmed" role="status">
-              {until === undefined ? t.waiting : t.waitingUntil(until)}
+              {t.waitingUntil(until)}
             </Text>
             <Group justify="center" gap="xs">
               <CopyTextButton value={charge.pixResponse.uri} label={t.copyCode} />

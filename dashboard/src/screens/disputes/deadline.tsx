@@ -26,7 +26,7 @@ export function Deadline({ dispute, aheadMs }: { dispute: ListedDispute; aheadMs
   const end = state === 'open' ? analysisEndsAt : endsAt
   const leftMs = Date.parse(end) - now
   const isOpen = state === 'open'
-  const left = leave(Math.abs(leftMs), format)
+  const left = writeTime(Math.abs(leftMs), format)
   return (
     <Text
       size="sm"
@@ -41,8 +41,8 @@ export function Deadline({ dispute, aheadMs }: { dispute: ListedDispute; aheadMs
   )
 }
 
-/** Nobody needs the seconds of hours, or the minutes of days. */
-function leave(ms: number, { duration }: Format): string {
+/** To the minute, and at least one. */
+function writeTime(ms: number, { duration }: Format): string {
   return duration(Math.max(60_000, Math.floor(ms / 60_000) * 60_000)).replace(/ 0 \w+$/, '')
 }
 

@@ -23,8 +23,9 @@ export default function Month() {
   return <RequireMerchant title={t.title}>{(client) => <MonthOf client={client} />}</RequireMerchant>
 }
 
-/** The month before this one is what an accountant closes. */
+/** This month, and the twelve before it. */
 const monthsShown = 13
+const isMonth = /^20\d\d-(?:0[1-9]|1[0-2])$/
 
 function MonthOf({ client }: { client: string }) {
   const t = useText(words)
@@ -32,7 +33,9 @@ function MonthOf({ client }: { client: string }) {
   const { language } = useLanguage()
   const filters = useFilters()
   const months = lastMonths()
-  const month = filters.get('month') || (months[1] ?? '')
+  // An accountant closes the month before this one. The address may have anything.
+  const chosen = filters.get('month')
+  const month = isMonth.test(chosen) ? chosen : (months[1] ?? '')
   const period = { from: `${month}-01`, until: lastDayOf(month) }
   const by = filters.get('by') || 'posted'
   const figures = useQuery({

@@ -1,6 +1,6 @@
-/** As the service: src/branding/png.ts. */
+/** The service refuses larger ones: `logoBytesMax` in src/branding/png.ts. */
 const bytesMax = 12 * 1024
-/** Twice the size on the page, for sharp screens. */
+/** The sizes to try: twice the size on the page, for sharp screens, down to that size. */
 const boxes = [1, 0.8, 0.6, 0.5].map((part) => ({ width: 400 * part, height: 112 * part }))
 
 /**

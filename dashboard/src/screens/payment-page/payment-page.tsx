@@ -44,7 +44,7 @@ function Branding({ client }: { client: string }) {
   const branding = useQuery({
     queryKey: ['branding', client],
     queryFn: async () => await request<BrandingView>('GET', path),
-    // A form must not change under the hands of its user.
+    // The form must not change while the user edits it.
     staleTime: Number.POSITIVE_INFINITY,
   })
   return (

@@ -13,7 +13,7 @@ import { HandIn, PackageButton, SendDefence } from './defence-send.tsx'
 import { words } from './defence-text.ts'
 
 type Values = { text: string; delivery: Delivery }
-/** What the person has read, and what they have changed since. */
+/** The stored defence as the person has read it. What they have changed since is in the form. */
 type Read = { revision: number; values: Values }
 
 const noDelivery: Delivery = {

@@ -9,7 +9,7 @@ import { words } from './text.ts'
 import { writeEntry } from './timeline.ts'
 
 type Entry = ExplainedRecord['timeline'][number]
-/** Equal consecutive entries, for example checks with the bank, as one. */
+/** Equal consecutive checks with the PSP, as one. */
 type Step = { entry: Entry; count: number; lastAt: string }
 
 const colors: Partial<Record<Entry['kind'], string>> = {
@@ -22,7 +22,7 @@ const colors: Partial<Record<Entry['kind'], string>> = {
   refund: 'yellow',
 }
 
-/** What a shop wants to know: requested, ready to pay, paid, notified. The rest is shown on request. */
+/** What a merchant wants to know: requested, ready to pay, paid, notified. A button shows the rest. */
 export function RecordSteps({ record: { timeline } }: { record: ExplainedRecord }) {
   const t = useText(words)
   const [showsAll, setShowsAll] = useState(false)

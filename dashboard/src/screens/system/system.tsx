@@ -210,6 +210,8 @@ function Count({ of, name, color }: { of: number; name: string; color: string })
 function Acquirers({ system: { acquirers, unconfigured } }: { system: SystemView }) {
   const t = useText(words)
   const format = useFormat()
+  const writeExpiry = (at: string) =>
+    (Date.parse(at) > Date.now() ? t.certificate : t.certificateExpired)(format.fromNow(at))
   return (
     <Stack gap={0}>
       {acquirers.map(({ name, isAvailable, isRemote, hasPayouts, hasDisputes, certificateExpiresAt }) => (
@@ -223,7 +225,7 @@ function Acquirers({ system: { acquirers, unconfigured } }: { system: SystemView
                 isRemote && t.remote,
                 hasPayouts && t.payouts,
                 hasDisputes && t.disputes,
-                certificateExpiresAt && t.certificate(format.fromNow(certificateExpiresAt)),
+                certificateExpiresAt && writeExpiry(certificateExpiresAt),
               ]
                 .filter(Boolean)
                 .join(' · ')}

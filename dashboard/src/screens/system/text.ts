@@ -47,6 +47,7 @@ export const words = texts({
     disputes: 'disputes (MED)',
     remote: 'over the network',
     certificate: (time: string) => `certificate expires ${time}`,
+    certificateExpired: (time: string) => `certificate expired ${time}`,
     ledger: 'Ledger',
     verified: (time: string, took: string, recently: string) =>
       `The whole ledger was verified ${time}, in ${took}, and later changes ${recently}. No errors were found.`,
@@ -104,6 +105,7 @@ export const words = texts({
     disputes: 'contestações (MED)',
     remote: 'pela rede',
     certificate: (time: string) => `certificado expira ${time}`,
+    certificateExpired: (time: string) => `certificado expirou ${time}`,
     ledger: 'Razão',
     verified: (time: string, took: string, recently: string) =>
       `O razão foi conferido por inteiro ${time}, em ${took}, e as mudanças posteriores, ${recently}. Nenhum erro encontrado.`,

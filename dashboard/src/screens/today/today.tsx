@@ -286,7 +286,7 @@ function Hours({ overview: { hours } }: { overview: Overview }) {
     return Array.from({ length: count }, (_, index) => format.time(new Date(midnight + index * hourMs)).slice(0, 5))
   }, [hours, format])
   const series = useMemo(() => {
-    const ofDay = (member: 'created' | 'paid') => names.map((_, index) => hours[index]?.[member] ?? null)
+    const ofDay = (field: 'created' | 'paid') => names.map((_, index) => hours[index]?.[field] ?? null)
     return [
       { label: t.created, values: ofDay('created'), color: '#8fa3b5', kind: 'bars' as const },
       { label: t.paidCount, values: ofDay('paid'), color: '#179d88', kind: 'bars' as const },

@@ -124,7 +124,7 @@ function Dialog({
   )
 }
 
-/** What the refunds take from the balances, as the service would book each of them now. */
+/** What the refunds take from the balances, as the service would post each of them now. */
 function Fees({ of }: { of: ListedTransaction[] }) {
   const previews = useQueries({
     queries: of.map(({ id }) => ({
@@ -140,7 +140,7 @@ function Fees({ of }: { of: ListedTransaction[] }) {
   if (previews.isPending) return <Skeleton height={28} />
   // One that cannot be refunded any more: the service says so when the refunds are requested.
   if (previews.all.length < of.length) return null
-  const sum = (member: 'amount' | 'fee' | 'feeReturned') => previews.all.reduce((total, one) => total + one[member], 0)
+  const sum = (field: 'amount' | 'fee' | 'feeReturned') => previews.all.reduce((total, one) => total + one[field], 0)
   return <SelectedSums amount={sum('amount')} fee={sum('fee')} feeReturned={sum('feeReturned')} />
 }
 

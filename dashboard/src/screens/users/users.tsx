@@ -39,9 +39,10 @@ export default function Users() {
     queryKey: ['sign-in'],
     queryFn: async () => await request<SignInOptions>('GET', '/sign-in'),
   })
-  // Without passwords, people come from the identity provider alone.
+  // Without passwords, people come from the identity provider alone, and the service refuses invitations.
+  const hasPasswords = options.data?.password === true
   useRequestedAction('invite', () => setInviting(true))
-  const invite = options.data?.password ? <Button onClick={() => setInviting(true)}>{t.invite}</Button> : undefined
+  const invite = hasPasswords && <Button onClick={() => setInviting(true)}>{t.invite}</Button>
   return (
     <Page title={t.title} lead={t.lead} actions={invite}>
       {people.isError ? (
@@ -127,7 +128,7 @@ export default function Users() {
         />
       )}
       <Invite
-        isOpen={isInviting}
+        isOpen={isInviting && hasPasswords}
         onClose={() => setInviting(false)}
         onCreated={(url) => {
           setInviting(false)
@@ -137,7 +138,7 @@ export default function Users() {
       {changed && (
         <Change
           person={changed}
-          mayReset={options.data?.password === true}
+          mayReset={hasPasswords}
           onClose={() => setChanged(null)}
           onLink={(url) => {
             setChanged(null)

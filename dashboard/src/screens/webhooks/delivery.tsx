@@ -68,7 +68,8 @@ function Delivery({ client, eventId, endpointId }: { client: string; eventId: st
     },
   })
   if (delivery.isError) return <ErrorNotice error={delivery.error} onRetry={() => void delivery.refetch()} />
-  if (!delivery.data) return <Skeleton height={240} />
+  if (delivery.isPending) return <Skeleton height={240} />
+  if (delivery.data === null) return <Text size="sm">{t.unknownDelivery}</Text>
   const { type, recordId, url, state, nextAttemptAt, isOnly } = delivery.data
   const recordType = type.startsWith('withdrawal.') ? 'withdrawal' : 'transaction'
   return (
@@ -160,7 +161,7 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   )
 }
 
-/** The payload as it was created and signed. A resend has the same bytes. */
+/** The payload. A resend has the same bytes. */
 function Payload({ client, eventId }: { client: string; eventId: string }) {
   const t = useText(words)
   const payload = useQuery({

@@ -32,7 +32,8 @@ import { DeliveryState, EventName, EventType, EventTypeFilter, hostOf, StateAndE
 import { words } from './text.ts'
 
 const states = ['pending', 'waiting', 'delivered', 'exhausted', 'gone', 'canceled']
-/** The webhook deliveries of all merchants; of one, with its receivers and buttons to resend them. */
+
+/** The webhook deliveries of all merchants; or of one, with its receivers and buttons to resend them. */
 export default function Webhooks() {
   const client = useClient()
   return client === null ? <OperatorWebhooks /> : <MerchantWebhooks client={client} />
