@@ -145,8 +145,7 @@ export const words = texts({
     agreesLead: 'Para cada lojista, o saldo devido é igual ao que está nos PSPs.',
     verified: (time: string, recently: string) =>
       `O razão foi conferido por inteiro ${time}, e as mudanças posteriores, ${recently}.`,
-    notVerified:
-      'Ainda não conferido. O razão inteiro é conferido toda noite; as mudanças, a cada cinco minutos.',
+    notVerified: 'Ainda não conferido. O razão inteiro é conferido toda noite; as mudanças, a cada cinco minutos.',
     uneven: (count: string) => `A contabilidade de ${counted(count, 'lojista', 'lojistas')} não fecha`,
     unevenLead: 'As saídas serão bloqueadas na próxima conferência. Veja a tela Sistema.',
     stopped: 'As saídas estão bloqueadas',

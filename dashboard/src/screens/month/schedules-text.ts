@@ -36,7 +36,8 @@ export const words = texts({
     outcomes: {
       sent: (period: string, time: string) => `${period} sent ${time}`,
       no_recipient: (period: string, _: string) => `${period} not sent: no recipient may read it any more`,
-      given_up: (period: string, _: string, error: string) => `${period} not sent, no longer retried${error && `: ${error}`}`,
+      given_up: (period: string, _: string, error: string) =>
+        `${period} not sent, no longer retried${error && `: ${error}`}`,
       paused: (period: string, _: string) => `${period} not sent: paused`,
     },
     failing: (period: string, attempts: string, error: string) =>
@@ -80,7 +81,8 @@ export const words = texts({
     outcomes: {
       sent: (period: string, time: string) => `${period} enviado ${time}`,
       no_recipient: (period: string, _: string) => `${period} não enviado: nenhum destinatário pode mais lê-lo`,
-      given_up: (period: string, _: string, error: string) => `${period} não enviado, sem novas tentativas${error && `: ${error}`}`,
+      given_up: (period: string, _: string, error: string) =>
+        `${period} não enviado, sem novas tentativas${error && `: ${error}`}`,
       paused: (period: string, _: string) => `${period} não enviado: pausado`,
     },
     failing: (period: string, attempts: string, error: string) =>

@@ -22,8 +22,7 @@ export const words = texts({
     },
     entries: (count: string) => (count === '1' ? '1 entry' : `${count} entries`),
     fees: 'Fees',
-    feesLead:
-      'What was posted in the month, by operation and fee rule. The time of posting counts, in Brasília.',
+    feesLead: 'What was posted in the month, by operation and fee rule. The time of posting counts, in Brasília.',
     operation: 'Operation',
     volume: 'Volume',
     fee: 'Fee',

@@ -44,7 +44,10 @@ export const endpointWords = texts({
     rotateLead:
       'The new secret is shown only once. For that time the former one signs too, so that the receiver can switch at any moment. If an older one still signs, it ends now.',
     overlap: 'The current secret stays valid',
-    overlaps: { 0: 'not at all: it ends now', 1: 'for one hour', 24: 'for a day', 168: 'for a week' } as Record<string, string>,
+    overlaps: { 0: 'not at all: it ends now', 1: 'for one hour', 24: 'for a day', 168: 'for a week' } as Record<
+      string,
+      string
+    >,
     newSecret: 'Secret of the endpoint',
     actions: 'Actions',
   },
