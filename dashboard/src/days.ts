@@ -63,7 +63,7 @@ const monthNames = [
   ...['jan', 'fev', 'mar', 'abr', 'mai', 'jun', 'jul', 'ago', 'set', 'out', 'nov', 'dez'],
 ]
 
-/** The forms in which a day is typed. In digits, the day is before the month in both languages, except in yyyy-mm-dd. */
+/** The forms in which a day is typed. In both languages, digits have the day before the month, except in yyyy-mm-dd. */
 const orders = [
   /^(?<year>\d{4})-(?<month>\d{1,2})-(?<day>\d{1,2})$/,
   /^(?<day>\d{1,2})[/. -](?<month>\d{1,2})(?:[/. -](?<year>\d{4}|\d\d))?$/,

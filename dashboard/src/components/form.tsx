@@ -50,8 +50,8 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
     onSuccess: async (answer) => await onSuccess?.(answer),
     onError: (error) => {
       const fieldErrors = fieldErrorsOf(error)
-      // The notice shows all of them if one is of a field without an input. A field that differs from an earlier request
-      // with the same key is not wrong in itself.
+      // The notice shows all of them if one is of a field without an input. With a reused key the fields that differ
+      // from the earlier request are named, and are not wrong in themselves.
       if (codeOf(error) === 'idempotency_key_reused' || !fieldErrors.every(({ field }) => form.getInputNode(field)))
         return
       form.setErrors(
