@@ -143,7 +143,11 @@ describe('guiche transaction explain', () => {
     const id = await pay(3000)
     const body = { amount: 1000, idempotencyKey: randomUUID() }
     expect((await service.call(`/transaction/${id}/refund`, { body })).status).toBe(201)
-    await eventually(async () => (await explain(id)).summary.includes('R$ 10,00 of it was refunded.'))
+    // The request to the acquirer is recorded after its answer, which may come after the callback.
+    await eventually(async () => {
+      const { summary, timeline } = await explain(id)
+      return summary.includes('R$ 10,00 of it was refunded.') && timeline.some(({ what }) => what.includes('to refund'))
+    })
     const { timeline } = await explain(id)
     expect(timeline.map(({ kind, what }) => `${kind} ${what}`)).toEqual(
       expect.arrayContaining([
