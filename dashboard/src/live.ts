@@ -21,6 +21,8 @@ let isConnected = false
 const followers = new Set<() => void>()
 const listeners = new Set<(message: Changed) => void>()
 let staysWhenHidden = false
+/** Opens the stream or plans its end, by whether this tab is hidden. */
+let adapt = () => {}
 
 function setConnected(next: boolean): void {
   if (isConnected === next) return
@@ -37,6 +39,7 @@ export function onChanged(listener: (message: Changed) => void): () => void {
 /** For a tab that notifies the person: it stays connected when nobody looks at it. */
 export function stayConnected(stays: boolean): void {
   staysWhenHidden = stays
+  adapt()
 }
 
 /** The interval at which a query is repeated: rarely while changes are reported, otherwise as given. */
@@ -97,20 +100,23 @@ export function followChanges({ onChanged: refresh, onConnected, onSessionChange
 
   function watchVisibility(): void {
     clearTimeout(hiddenTimer)
-    if (document.visibilityState === 'visible') {
-      if (source === null) open()
-    } else hiddenTimer = setTimeout(() => !staysWhenHidden && close(), hiddenMaxMs)
+    const isHidden = document.visibilityState === 'hidden' && !staysWhenHidden
+    if (isHidden) hiddenTimer = setTimeout(close, hiddenMaxMs)
+    else if (source === null) open()
   }
 
   open()
+  watchVisibility()
+  adapt = watchVisibility
   document.addEventListener('visibilitychange', watchVisibility)
-  addEventListener('online', open)
+  addEventListener('online', watchVisibility)
   addEventListener('offline', close)
   return () => {
     document.removeEventListener('visibilitychange', watchVisibility)
-    removeEventListener('online', open)
+    removeEventListener('online', watchVisibility)
     removeEventListener('offline', close)
     clearTimeout(hiddenTimer)
+    adapt = () => {}
     close()
   }
 }

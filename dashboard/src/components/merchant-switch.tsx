@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 import { request } from '../api.ts'
+import { fold } from '../palette/matches.ts'
 import { useUser } from '../session.tsx'
 import { texts, useText } from '../text.ts'
 import type { ClientView } from '../types.ts'
@@ -45,7 +46,7 @@ export function MerchantSwitch() {
   }
   const all = clients.data ?? []
   const chosen = all.find(({ clientId }) => clientId === params.get('client'))
-  const found = all.filter(({ name, clientId }) => `${name} ${clientId}`.toLowerCase().includes(search.toLowerCase()))
+  const found = all.filter(({ name, clientId }) => fold(`${name} ${clientId}`).includes(fold(search.trim())))
   const go = (clientId: string) => {
     // A record belongs to one merchant, so after a switch the list of the new merchant is shown.
     const path = location.split('/').slice(0, 2).join('/') || '/'

@@ -12,6 +12,7 @@ import { Page } from '../../components/page.tsx'
 import { RecordTable } from '../../components/record-table.tsx'
 import { SecretsModal } from '../../components/secrets-modal.tsx'
 import { useFormat } from '../../format.ts'
+import { fold } from '../../palette/matches.ts'
 import { useText } from '../../text.ts'
 import type { NewClient } from '../../types.ts'
 import { words } from './text.ts'
@@ -26,9 +27,7 @@ export function ClientList() {
   const [search, setSearch] = useState('')
   const [isAdding, setAdding] = useState(false)
   const [created, setCreated] = useState<NewClient | null>(null)
-  const found = clients.data?.filter(({ name, clientId }) =>
-    `${name} ${clientId}`.toLowerCase().includes(search.trim().toLowerCase()),
-  )
+  const found = clients.data?.filter(({ name, clientId }) => fold(`${name} ${clientId}`).includes(fold(search.trim())))
   return (
     <Page title={t.title} lead={t.lead} actions={<Button onClick={() => setAdding(true)}>{t.add}</Button>}>
       <TextInput
