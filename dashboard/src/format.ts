@@ -2,7 +2,7 @@ import { todayInBrasilia } from './days.ts'
 import { type Language, useLanguage } from './text.ts'
 
 const locales = { en: 'en-GB', pt: 'pt-BR' } as const
-/** Days and hours are in Brasília time wherever the user is, because the bank's day ends in Brasília. */
+/** Days and hours are in Brasília time wherever the user is, because the banking day is that of Brasília. */
 const timeZone = 'America/Sao_Paulo'
 
 /** Formats amounts, dates and durations in the chosen language. */
@@ -39,8 +39,8 @@ function createFormat(language: Language) {
   })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
   const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' })
-  const dayOfYear = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
-  const wholeDay = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeZone: 'UTC' })
+  const dayWithYear = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
+  const fullDate = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeZone: 'UTC' })
   const weekday = new Intl.DateTimeFormat(locale, { weekday: 'long', timeZone: 'UTC' })
   const month = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })
   const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone })
@@ -49,14 +49,16 @@ function createFormat(language: Language) {
   return {
     /** Cents. */
     money: (cents: number) => reais.format(cents / 100),
-    /** Cents, for the axis of a plot. */
+    /** Cents, shortened for the axis of a chart. */
     shortMoney: (cents: number) => shortReais.format(cents / 100),
     number: (value: number) => number.format(value),
     /** `5 MB`, `1.4 MB`, `80 KB`. */
-    bytes: (count: number) =>
-      count < 1024 * 1024
-        ? `${number.format(Math.ceil(count / 1024))} KB`
-        : `${number.format(Math.round((count / 1024 / 1024) * 10) / 10)} MB`,
+    bytes: (count: number) => {
+      const kilobytes = Math.ceil(count / 1024)
+      return kilobytes < 1024
+        ? `${number.format(kilobytes)} KB`
+        : `${number.format(Math.round((count / 1024 / 1024) * 10) / 10)} MB`
+    },
     /** 0 to 1. */
     percent: (part: number) => percent.format(part),
     /** 0 to 1, to the basis point. */
@@ -78,21 +80,24 @@ function createFormat(language: Language) {
     minute: (at: string | Date) => minute.format(new Date(at)),
     date: (at: string | Date) => date.format(new Date(at)),
     /** `23 Nov`, with its year if that is not the current one. Takes a day without time, yyyy-mm-dd. */
-    day: (name: string) =>
-      (name.slice(0, 4) === todayInBrasilia().slice(0, 4) ? day : dayOfYear).format(new Date(`${name}T00:00:00Z`)),
+    day: (isoDay: string) =>
+      (isoDay.slice(0, 4) === todayInBrasilia().slice(0, 4) ? day : dayWithYear).format(
+        new Date(`${isoDay}T00:00:00Z`),
+      ),
     /** `Monday, 23 November 2026`. Takes yyyy-mm-dd. */
-    wholeDay: (name: string) => wholeDay.format(new Date(name)),
+    fullDate: (isoDay: string) => fullDate.format(new Date(isoDay)),
     /** `Monday`. Takes yyyy-mm-dd. */
-    weekday: (name: string) => weekday.format(new Date(name)),
+    weekday: (isoDay: string) => weekday.format(new Date(isoDay)),
     /** Takes a month, yyyy-mm. */
-    month: (name: string) => month.format(new Date(`${name}-01T00:00:00Z`)),
+    month: (isoMonth: string) => month.format(new Date(`${isoMonth}-01T00:00:00Z`)),
     time: (at: string | Date) => time.format(new Date(at)),
     /** Whether the date is today in Brasília. */
     isToday: (at: string | Date) => date.format(new Date(at)) === date.format(new Date()),
     /** `in 3 days`, `2 hours ago`. */
     fromNow: (at: string | Date) => {
       const seconds = (new Date(at).getTime() - Date.now()) / 1000
-      const [unit, length] = units.find(([, size]) => Math.abs(seconds) >= size) ?? (['second', 1] as const)
+      const [unit, length] =
+        units.find(([, size, max]) => Math.abs(Math.round(seconds / size)) < max) ?? (['day', 86_400] as const)
       return relative.format(Math.round(seconds / length), unit)
     },
     /** `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
@@ -106,7 +111,7 @@ function formatDocument(value: string): string {
   return /^[\dA-Z*]{14}$/.test(value) ? value.replace(/(..)(...)(...)(....)(..)/, '$1.$2.$3/$4-$5') : value
 }
 
-/** `(11) 98765-4321`, with or without the country's code. Anything else is unchanged. */
+/** `(11) 98765-4321`, with or without the country code. Anything else is unchanged. */
 function formatPhone(value: string): string {
   const digits = value.replace(/\D/g, '')
   const local = digits.length > 11 && digits.startsWith('55') ? digits.slice(2) : digits
@@ -114,14 +119,18 @@ function formatPhone(value: string): string {
   return parts ? `(${parts[1]}) ${parts[2]}-${parts[3]}` : value
 }
 
+/**
+ * Each unit in seconds, and the rounded number of it that is written in the next unit. Not 24 hours: a day away is
+ * written "tomorrow", and 23.7 hours away may still be today.
+ */
 const units = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
+  ['second', 1, 60],
+  ['minute', 60, 60],
+  ['hour', 3_600, 25],
 ] as const
 
 function duration(milliseconds: number): string {
-  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`
+  if (Math.round(milliseconds) < 1_000) return `${Math.round(milliseconds)} ms`
   const seconds = Math.round(milliseconds / 1_000)
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`

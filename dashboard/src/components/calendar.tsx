@@ -100,7 +100,7 @@ export function Calendar({
                       <Day
                         key={day}
                         day={day}
-                        label={format.wholeDay(day)}
+                        label={format.fullDate(day)}
                         isCurrent={day === current}
                         takesFocus={takesFocus && day === current}
                         isOff={day < min || day > max}

@@ -1,0 +1,52 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { formats } from '../../dashboard/src/format.ts'
+
+const format = formats.en
+
+describe('a size in bytes', () => {
+  it.each([
+    [1, '1 KB'],
+    [80 * 1024, '80 KB'],
+    [1023 * 1024, '1,023 KB'],
+    [1_048_000, '1 MB'],
+    [1024 * 1024, '1 MB'],
+    [1.44 * 1024 * 1024, '1.4 MB'],
+  ])('of %d is %s', (bytes, written) => expect(format.bytes(bytes)).toBe(written))
+})
+
+describe('a duration in milliseconds', () => {
+  it.each([
+    [849.6, '850 ms'],
+    [999.4, '999 ms'],
+    [999.6, '1 s'],
+    [59_400, '59 s'],
+    [59_600, '1 min 0 s'],
+    [200_000, '3 min 20 s'],
+    [3_599_600, '1 h 0 min'],
+    [7_500_000, '2 h 5 min'],
+    [100 * 3_600_000, '4 d 4 h'],
+  ])('of %d is %s', (milliseconds, written) => expect(format.duration(milliseconds)).toBe(written))
+})
+
+describe('a time as the distance from now', () => {
+  it.each([
+    [59.4, 'in 59 seconds'],
+    [59.7, 'in 1 minute'],
+    [-59.7, '1 minute ago'],
+    [59.4 * 60, 'in 59 minutes'],
+    [59.7 * 60, 'in 1 hour'],
+    [-2 * 3_600, '2 hours ago'],
+    [23.7 * 3_600, 'in 24 hours'],
+    [25 * 3_600, 'tomorrow'],
+    [3 * 86_400, 'in 3 days'],
+  ])('%d seconds away is %s', (seconds, written) => {
+    vi.useFakeTimers({ now: new Date('2026-03-02T15:00:00Z'), toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    expect(format.fromNow(new Date(Date.now() + seconds * 1_000))).toBe(written)
+  })
+})
+
+it('writes a day in full', () => {
+  expect(format.fullDate('2026-11-23')).toBe('Monday, 23 November 2026')
+  expect(formats.pt.fullDate('2026-11-23')).toBe('segunda-feira, 23 de novembro de 2026')
+})
