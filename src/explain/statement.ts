@@ -1,7 +1,7 @@
 import type { Account } from '../ledger/accounts.ts'
 import type { TransferRecord } from './store.ts'
 
-/** What a record added to the merchant's balance or took from it. */
+/** The lines of a statement, in the order in which they are shown. */
 export const statementLines = [
   'paid',
   'sent',
@@ -35,7 +35,7 @@ export function toStatement(transfers: TransferRecord[]): Statement | null {
     const line = lineOf(transfer)
     const setAside = setAsideOf(transfer)
     if (change !== 0) add(setAside ?? line, change)
-    // Money that was set aside is sent: move the amount from its line to the final line.
+    // Money that was set aside leaves: it moves from the line of what is in progress to the line of what was done.
     else if (setAside !== null && !merchantAccounts.includes(credit)) {
       add(setAside, amount)
       add(line, -amount)
@@ -48,7 +48,7 @@ export function toStatement(transfers: TransferRecord[]): Statement | null {
   return transfers.length === 0 ? null : { lines, net: lines.reduce((sum, { amount }) => sum + amount, 0) }
 }
 
-/** The line of what was set aside, for transfers into the accounts for it or out of them. */
+/** The line for money in progress, if the transfer debits or credits `blocked` or `reserved`; otherwise null. */
 function setAsideOf({ debit, credit, record_type: type }: TransferRecord): StatementLine | null {
   if (debit === 'blocked' || credit === 'blocked') return 'blocked'
   if (debit !== 'reserved' && credit !== 'reserved') return null
@@ -72,7 +72,8 @@ function lineOf({ kind, debit, record_type: type }: TransferRecord): StatementLi
     case 'withdrawal_sent':
       return 'sent'
     case 'match_undone':
-      return 'attributionReversed'
+      // The part of the fee that the merchant's fees cover; the rest is `fee_returned`.
+      return debit === 'fees' ? 'feeReturned' : 'attributionReversed'
     default:
       return 'other'
   }
