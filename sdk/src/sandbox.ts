@@ -24,23 +24,23 @@ export class Sandbox {
   }
 
   /**
-   * Pays a QR code as a payer's bank does. `amount`, in cents, pays another amount than the code asks for.
+   * Pays a QR code as a payer's bank does. Pass `amount` (cents) to pay a different amount than the code asks for.
    *
-   * @throws {GuicheError} `payment_refused`: the code has expired, is paid already, or is not a code
+   * @throws {GuicheError} `payment_refused`: the code has expired, has already been paid, or is not a Pix code
    */
   pay(payment: SandboxPayment, options?: RequestOptions): Promise<SandboxPaid> {
     return this.#client.post('/sandbox/payment', options, { body: payment })
   }
 
   /**
-   * Opens a dispute (MED) by the payer of a payment, named by its `endToEnd`. The answer has the `reference` for
+   * Opens a dispute (MED) as the payer of the payment with this `endToEnd`. The result has the `reference` to pass to
    * `decide`.
    */
   openDispute(infraction: SandboxInfraction, options?: RequestOptions): Promise<SandboxDisputed> {
     return this.#client.post('/sandbox/infraction', options, { body: infraction })
   }
 
-  /** Decides a dispute. Accepted, the money goes back to the payer; rejected or canceled, it stays. */
+  /** Decides a dispute. If it is accepted, the money goes back to the payer; if rejected or canceled, it stays. */
   decide(
     reference: string,
     decision: 'accept' | 'reject' | 'cancel',
@@ -49,7 +49,10 @@ export class Sandbox {
     return this.#client.post(`/sandbox/infraction/${toSegment(reference)}/${toSegment(decision)}`, options)
   }
 
-  /** The payer's bank returns a payment under MED without announcing it. */
+  /**
+   * The simulated bank, which received the payment, returns it or `amount` cents of it under MED, without a dispute
+   * before.
+   */
   returnPayment(input: SandboxReturn, options?: RequestOptions): Promise<SandboxPaid> {
     return this.#client.post('/sandbox/return', options, { body: input })
   }
@@ -59,7 +62,7 @@ export class Sandbox {
     return this.#client.post(`/sandbox/withdrawal/${toSegment(id)}/return`, options, { body: input })
   }
 
-  /** The fault profile of the simulated bank. */
+  /** The fault profile ("personality") of the simulated bank: which faults it injects, and how often. */
   personality(options?: RequestOptions): Promise<SandboxPersonality> {
     return this.#client.get('/sandbox/personality', options)
   }
@@ -73,8 +76,8 @@ export class Sandbox {
   }
 
   /**
-   * Lets time pass for your own records, up to 90 days: codes expire, webhooks are tried again, delayed payments and
-   * refunds arrive, deadlines of disputes come closer. Nothing that has already happened changes.
+   * Lets time pass for your own records, at most 90 days per call: codes expire, webhooks are retried, delayed payments
+   * and refunds arrive, deadlines of disputes come closer. Nothing that has already happened changes.
    *
    * @example
    * ```ts

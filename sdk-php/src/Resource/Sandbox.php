@@ -29,11 +29,11 @@ final class Sandbox
     }
 
     /**
-     * Pays a QR code as a payer's bank does. `amount`, in cents, pays another amount than the code asks for.
+     * Pays a QR code as a payer's bank does. Pass `amount` (cents) to pay a different amount than the code asks for.
      *
      * @param SandboxPayment $payment
      * @param Options $options
-     * @throws \Guiche\Exception\GuicheException `payment_refused`: the code has expired, is paid already, or is not a code
+     * @throws \Guiche\Exception\GuicheException `payment_refused`: the code has expired, has already been paid, or is not a Pix code
      */
     public function pay(array $payment, array $options = []): SandboxPaid
     {
@@ -41,7 +41,7 @@ final class Sandbox
     }
 
     /**
-     * Opens a dispute (MED) by the payer of a payment, named by its `endToEnd`. The answer has the `reference` for
+     * Opens a dispute (MED) as the payer of the payment with this `endToEnd`. The result has the `reference` to pass to
      * `decide`.
      *
      * @param SandboxInfraction $infraction
@@ -53,7 +53,7 @@ final class Sandbox
     }
 
     /**
-     * Decides a dispute. Accepted, the money goes back to the payer; rejected or canceled, it stays.
+     * Decides a dispute. If it is accepted, the money goes back to the payer; if rejected or canceled, it stays.
      *
      * @param 'accept'|'reject'|'cancel' $decision
      * @param Options $options
@@ -65,7 +65,8 @@ final class Sandbox
     }
 
     /**
-     * The payer's bank returns a payment under MED without announcing it.
+     * The simulated bank, which received the payment, returns it or `amount` cents of it under MED, without a dispute
+     * before.
      *
      * @param SandboxReturn $input
      * @param Options $options
@@ -87,7 +88,7 @@ final class Sandbox
     }
 
     /**
-     * The fault profile of the simulated bank.
+     * The fault profile ("personality") of the simulated bank: which faults it injects, and how often.
      *
      * @param Options $options
      */
@@ -109,8 +110,8 @@ final class Sandbox
     }
 
     /**
-     * Lets time pass for your own records, up to 90 days: codes expire, webhooks are tried again, delayed payments and
-     * refunds arrive, deadlines of disputes come closer. Nothing that has already happened changes.
+     * Lets time pass for your own records, at most 90 days per call: codes expire, webhooks are retried, delayed payments
+     * and refunds arrive, deadlines of disputes come closer. Nothing that has already happened changes.
      *
      * @param Options $options
      */

@@ -30,9 +30,9 @@ class AsyncSandbox:
         self, payment: SandboxPayment, *, timeout: float | None = None, max_retries: int | None = None
     ) -> SandboxPaid:
         """
-        Pays a QR code as a payer's bank does. ``amount``, in cents, pays another amount than the code says.
+        Pays a QR code as a payer's bank does. Pass ``amount`` (cents) to pay a different amount than the code asks for.
 
-        :raises GuicheError: ``payment_refused``: the code has expired, is paid already, or is not a code
+        :raises GuicheError: ``payment_refused``: the code has expired, has already been paid, or is not a Pix code
         """
         options = AsyncOptions(timeout, max_retries)
         paid: SandboxPaid = await self._client.post("/sandbox/payment", options, {**payment})
@@ -42,8 +42,8 @@ class AsyncSandbox:
         self, infraction: SandboxInfraction, *, timeout: float | None = None, max_retries: int | None = None
     ) -> SandboxDisputed:
         """
-        Opens a dispute (MED) by the payer of a payment, named by its ``endToEnd``. The answer has the ``reference`` for
-        ``decide``.
+        Opens a dispute (MED) as the payer of the payment with this ``endToEnd``. The result has the ``reference`` to
+        pass to ``decide``.
         """
         options = AsyncOptions(timeout, max_retries)
         disputed: SandboxDisputed = await self._client.post("/sandbox/infraction", options, {**infraction})
@@ -57,7 +57,9 @@ class AsyncSandbox:
         timeout: float | None = None,
         max_retries: int | None = None,
     ) -> SandboxDisputed:
-        """Decides a dispute. Accepted, the money goes back to the payer; rejected or canceled, it stays."""
+        """
+        Decides a dispute. If it is accepted, the money goes back to the payer; if rejected or canceled, it stays.
+        """
         path = f"/sandbox/infraction/{to_segment(reference)}/{to_segment(decision)}"
         disputed: SandboxDisputed = await self._client.post(path, AsyncOptions(timeout, max_retries))
         return disputed
@@ -65,7 +67,10 @@ class AsyncSandbox:
     async def return_payment(
         self, input: SandboxReturn, *, timeout: float | None = None, max_retries: int | None = None
     ) -> SandboxPaid:
-        """The payer's bank returns a payment under MED without announcing it."""
+        """
+        The simulated bank, which received the payment, returns it or ``amount`` cents of it under MED, without a
+        dispute before.
+        """
         options = AsyncOptions(timeout, max_retries)
         paid: SandboxPaid = await self._client.post("/sandbox/return", options, {**input})
         return paid
@@ -87,7 +92,7 @@ class AsyncSandbox:
     async def personality(
         self, *, timeout: float | None = None, max_retries: int | None = None
     ) -> SandboxPersonality:
-        """The fault profile of the simulated bank."""
+        """The fault profile ("personality") of the simulated bank: which faults it injects, and how often."""
         options = AsyncOptions(timeout, max_retries)
         personality: SandboxPersonality = await self._client.get("/sandbox/personality", options)
         return personality
@@ -107,8 +112,8 @@ class AsyncSandbox:
         self, seconds: int, *, timeout: float | None = None, max_retries: int | None = None
     ) -> SandboxAdvanced:
         """
-        Lets time pass for your open records: charges expire, and webhooks, disputes and refunds become due. The answer
-        counts what did.
+        Lets time pass for your own records, at most 90 days per call: codes expire, webhooks are retried, delayed
+        payments and refunds arrive, deadlines of disputes come closer. Nothing that has already happened changes.
         """
         options = AsyncOptions(timeout, max_retries)
         advanced: SandboxAdvanced = await self._client.post("/sandbox/clock", options, {"advanceSeconds": seconds})
