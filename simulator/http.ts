@@ -1,6 +1,6 @@
 /**
- * A request and its answer as plain data, so that one function serves tests directly and a socket. Header names are in
- * lower case; `path` has no query and is not decoded.
+ * A request and its answer as plain data, so that tests can call the function directly that also serves HTTP. Header
+ * names are in lower case; `path` has no query and is not decoded.
  */
 export type HttpRequest = {
   method: string
@@ -17,8 +17,10 @@ export type HttpResponse = { status: number; headers: Record<string, string>; bo
 export type Violation = { razao: string; propriedade: string }
 
 /**
- * The errors that this PSP uses: name, status and title. Those of charges, payments, refunds and webhooks are the Central
- * Bank's; those of payouts, defences and commands are the simulator's own.
+ * The errors that this PSP uses: name, status and title. Those of requests, charges, payments, refunds and webhooks are
+ * the Central Bank's, except NaoAutenticado, CobDuplicada and CobPayloadRemovido (below). PagamentoRecusado,
+ * ComandoRecusado (both of the sandbox), and those of payouts (Envio…), disputes (Infrac…) and defences (Defesa…) are
+ * the simulator's own.
  */
 const problems = {
   RequisicaoInvalida: { status: 400, title: 'Requisição inválida.' },
@@ -52,8 +54,9 @@ const problems = {
 
 export type ProblemName = keyof typeof problems
 
-// The standard has one error for a charge that its location does not show: with 404 it may come back, with 410 it does
-// not. CobDuplicada is renamed when the answer is encoded, because Efí has a name for it.
+// The standard has one name for a charge that its location no longer shows; the status tells whether it may be shown
+// again (404) or not (410). CobDuplicada is not in the standard: encode-answer.ts turns it into CobOperacaoInvalida, or
+// into Efí's txid_duplicado.
 const standardNames: Partial<Record<ProblemName, string>> = { CobPayloadRemovido: 'CobPayloadNaoEncontrado' }
 
 export function json(status: number, value: unknown): HttpResponse {

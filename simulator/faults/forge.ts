@@ -10,15 +10,14 @@ const otherReceiverKey = 'c2a6d1a5-0f8e-4d6c-9d1c-5d4b6a3f7e90'
 
 /**
  * Callbacks that an attacker who knows the callback address could forge from a real payment: a payment that does not
- * exist, the same payment for another charge, and a payment of another receiver.
+ * exist, the same payment for another charge (if there is one), and a payment to another receiver.
  */
 export async function forge<Pix extends ReportedPix>(network: Network, pix: Pix): Promise<object[]> {
-  const madeUp = () => newEndToEndId({ ispb: pix.endToEndId.slice(1, 9), at: network.clock.now() })
-  const txid = pix.txid ?? null
-  const other = txid === null ? null : await findNextTxid(network.pool, toChargeId(network, txid))
+  const newId = () => newEndToEndId({ ispb: pix.endToEndId.slice(1, 9), at: network.clock.now() })
+  const other = pix.txid === undefined ? null : await findNextTxid(network.pool, toChargeId(network, pix.txid))
   return [
-    { ...pix, endToEndId: madeUp() },
+    { ...pix, endToEndId: newId() },
     ...(other === null ? [] : [{ ...pix, txid: other }]),
-    { ...pix, endToEndId: madeUp(), ...(other !== null && { txid: other }), chave: otherReceiverKey },
+    { ...pix, endToEndId: newId(), ...(other !== null && { txid: other }), chave: otherReceiverKey },
   ]
 }

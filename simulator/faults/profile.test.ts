@@ -254,9 +254,9 @@ describe('a callback', () => {
       expect(forged.filter(isTrue)).toEqual([])
       expect(mixed.filter(isTrue)).toHaveLength(1)
       expect(forged.filter((entry) => entry.chave !== receiverKey)).toHaveLength(1)
-      const madeUp = forged.filter((entry) => entry.endToEndId !== endToEndId)
-      expect(madeUp).toHaveLength(2)
-      for (const entry of madeUp) expect((await pixOf(entry.endToEndId)).status).toBe(404)
+      const invented = forged.filter((entry) => entry.endToEndId !== endToEndId)
+      expect(invented).toHaveLength(2)
+      for (const entry of invented) expect((await pixOf(entry.endToEndId)).status).toBe(404)
       isSwapped ||= forged.some((entry) => entry.endToEndId === endToEndId && entry.txid !== txid)
     }
     expect(isSwapped).toBe(true)

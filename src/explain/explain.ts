@@ -9,7 +9,7 @@ import { type TimelineEntry, toTimeline } from './timeline.ts'
 import { describeTransaction } from './transaction.ts'
 import { describeWithdrawal } from './withdrawal.ts'
 
-/** The explanation of a record. `Moment`: text once it is JSON. */
+/** The explanation of a record. `Moment` is Date here, and string after a JSON round trip. */
 export type Explanation<Moment = Date> = {
   id: string
   type: 'transaction' | 'withdrawal'
@@ -18,9 +18,14 @@ export type Explanation<Moment = Date> = {
   amount: number
   merchantId: string
   clientId: string
-  /** The acquirer of the QR code; after the payment, the acquirer that holds the money. */
+  /**
+   * Of a transaction: the acquirer of the QR code, and after the payment the one that holds the money. Of a withdrawal:
+   * the one that sends it.
+   */
   acquirer: string
-  /** Other acquirers that were asked for the charge, and may be paid as well. */
+  /**
+   * Other acquirers from which the charge was requested; a payment may arrive there as well. Empty for a withdrawal.
+   */
   otherAcquirers: string[]
   endToEnd: string | null
   /** The payment link by which the transaction was created. */
@@ -30,15 +35,15 @@ export type Explanation<Moment = Date> = {
   timeline: TimelineEntry<Moment>[]
   /** The current status and its reason, and what happens next. */
   sentences: Sentence<Moment>[]
-  /** The sentences in English, with times in UTC. */
+  /** The status, then the sentences in English, with times in UTC. */
   summary: string
 }
 
 /**
  * The timeline of a transaction or a withdrawal, and sentences that explain its current status. Reads only, and
  * includes no data of the payer or the customer. Null if there is no such record.
- * @param isForMerchant merchant users see that the operator acted, but not which operator user, nor their notes, nor
- *   why payouts are frozen
+ * @param isForMerchant merchant users see that the operator acted, but not which operator user, nor their notes (except
+ *   the reason for rejecting a withdrawal), nor why payouts are frozen
  */
 export async function explainRecord(
   deps: { db: Db; clock: Clock; isConfigured?: IsConfigured },
@@ -48,7 +53,7 @@ export async function explainRecord(
   const facts = await findFacts(deps, id, deps.clock.now())
   if (!facts) return null
   const { record, now } = facts
-  const payoutFreeze = facts.payoutFreeze && isForMerchant ? { ...facts.payoutFreeze, reason: '' } : facts.payoutFreeze
+  const payoutFreeze = facts.payoutFreeze && { ...facts.payoutFreeze, ...(isForMerchant && { reason: '' }) }
   const sentences = describeRecord({ ...facts, payoutFreeze })
   return {
     id: record.id,

@@ -25,11 +25,12 @@ export const classNames = Object.keys(classes) as DifferenceClass[]
 
 /**
  * What is proposed:
- * - none: nothing, time explains it
+ * - none: nothing, the discrepancy resolves over time
  * - settle: query the acquirer and post what it confirms, as the service does automatically
- * - hold: place the payment in suspense, as the service does automatically
- * - correct: post transfers that change the acquirer's balance in the ledger by `cents`
- * - look: a person must investigate; no entry follows from what is known
+ * - suspend: place the payment in suspense, as the service does automatically
+ * - correct: post transfers that change the acquirer's balance in the ledger by `cents`, against the merchant's
+ *   accounts, or against the operator's own (`house`)
+ * - investigate: a person must find out; what is known does not say what to post
  */
 export type Proposal =
   | { action: 'none' | 'settle' | 'investigate' }

@@ -4,12 +4,18 @@ import type { Clock } from '../lib/clock.ts'
 import { countOtherCells } from './other-cell-store.ts'
 import { countOpenSuspense } from './store.ts'
 
-/** So that the alert ends some time after its cause, and a weekend does not end it before. */
+/**
+ * How long such a payment counts: the alert outlasts a weekend, and ends automatically some time after the cause is
+ * fixed.
+ */
 const otherCellMs = 7 * 24 * 60 * 60_000
 
 type Deps = { db: Db; clock: Clock; registry: Registry }
 
-/** How many payments wait for a decision or for their return, how long, and how many are of other cells: read at each scrape. */
+/**
+ * Gauges of payments in suspense (how many, how long the oldest) and of payments that belong to other cells. Queried at
+ * each scrape.
+ */
 export function observeSuspense({ db, clock, registry }: Deps): void {
   const shared = { aggregator: 'max' as const, labelNames: ['status'], registers: [registry] }
   new Gauge({
@@ -36,7 +42,7 @@ export function observeSuspense({ db, clock, registry }: Deps): void {
   new Gauge({
     name: 'guiche_other_cell_payments',
     aggregator: 'max',
-    help: 'Payments of another cell that an acquirer listed here in the last seven days: its account is configured in two cells',
+    help: 'Payments that belong to another cell (another Guichê installation) and that an acquirer first listed here in the last seven days: its account is configured in both',
     labelNames: ['cell'],
     registers: [registry],
     async collect() {

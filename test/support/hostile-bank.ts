@@ -223,16 +223,16 @@ export async function until(isDone: () => Promise<boolean>, describe: () => stri
   }
 }
 
-/** Callbacks that name a payment that does not exist (`madeUp`), or another charge than was paid (`swapped`). */
+/** Callbacks that name a payment that does not exist (`invented`), or another charge than was paid (`swapped`). */
 export function findForged(
   reported: ReportedPayment[],
   { payments }: Truth,
-): { madeUp: ReportedPayment[]; swapped: ReportedPayment[] } {
+): { invented: ReportedPayment[]; swapped: ReportedPayment[] } {
   const truth = new Map(payments.map((payment) => [payment.endToEndId, payment]))
-  const madeUp = reported.filter(({ endToEndId }) => !truth.has(endToEndId))
+  const invented = reported.filter(({ endToEndId }) => !truth.has(endToEndId))
   const swapped = reported.filter(({ endToEndId, txid }) => {
     const real = truth.get(endToEndId)
     return real !== undefined && txid !== undefined && real.txid !== txid
   })
-  return { madeUp, swapped }
+  return { invented, swapped }
 }

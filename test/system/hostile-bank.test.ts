@@ -141,24 +141,24 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
   )
 
   it('had enough faults to prove something', async () => {
-    const { madeUp, swapped } = findForged(bank.reported, truth)
+    const { invented, swapped } = findForged(bank.reported, truth)
     const happened = truth.payments.flatMap((payment) => payment.behaviours)
     for (const behaviour of behaviours) {
       const times = happened.filter((one) => one === behaviour).length
       // The order of concurrent payments decides who draws what: of twelve expected, less than three are one in 2,000.
       expect(times, behaviour).toBeGreaterThan((count * presets.hostile[behaviour]) / 6)
     }
-    expect(madeUp.length).toBeGreaterThan(count / 10)
+    expect(invented.length).toBeGreaterThan(count / 10)
     expect(swapped.length).toBeGreaterThan(count / 20)
   })
 
   // The controls: errors of a gateway that the comparison has to detect.
   it('would show a gateway that believes a callback', async () => {
-    const { madeUp } = findForged(bank.reported, truth)
+    const { invented } = findForged(bank.reported, truth)
     const { transactions } = await readLedger(service.db)
     const row = transactions.find(({ end_to_end }) => end_to_end === null)
-    const [forged] = madeUp
-    if (!forged || !row) throw new Error('nobody made up a payment, or all is paid')
+    const [forged] = invented
+    if (!forged || !row) throw new Error('no payment was invented, or no charge is unpaid')
     const claim = { ...forged, txid: row.txid }
     const deps = settleDepsWith(service, async (request) =>
       request.path === `/pix/${claim.endToEndId}`

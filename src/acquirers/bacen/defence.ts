@@ -7,9 +7,9 @@ import { dateTime, text } from './read.ts'
 type Deps = { client: Client; paths: ProtocolProfile['paths']; clock: Clock }
 
 /**
- * `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}`. Its files are sent first, one request each, so that only one file is in
- * memory and each has the time-out of a request. No standard defines these requests: the simulator does. All ids are
- * ours, so a PUT that is sent again has no further effect.
+ * `PUT {paths.disputes}/{reference}/defesa/{defenceId}`. Its files are sent first, one request each, so that only one
+ * file is in memory and each has the time-out of a request. No standard defines these requests; their form is the
+ * simulator's. The ids of the defence and its files are ours, so repeating a PUT has no further effect.
  */
 export async function sendDefence(deps: Deps, input: DefenceInput): Promise<DefenceOutcome> {
   const path = `${deps.paths.disputes}/${encodeURIComponent(input.reference)}/defesa/${input.defenceId}`
