@@ -36,7 +36,7 @@ async function openDay(seed: number, count: number): Promise<Day> {
 
 const run = async ({ deps }: Day) =>
   await reconcile(deps, { acquirer: deps.acquirer, kind: 'daily', window: { from, to } })
-const listed = async ({ deps }: Day, isOpen = false) => await listDifferences(deps.db, { acquirer: 'bank', isOpen })
+const listed = async ({ deps }: Day, onlyOpen = false) => await listDifferences(deps.db, { acquirer: 'bank', onlyOpen })
 const namesOf = (rows: DifferenceRow[]) => rows.map((row) => `${row.class} ${row.reference}`).toSorted()
 
 describe.each(seeds)('a day with a thousand of each class of difference (seed %s)', (seed) => {

@@ -155,7 +155,7 @@ it('adds no version while nothing changes, and one with the changes when somethi
   const again = await close()
   expect(again).toMatchObject({ isNew: false, sha256: first.sha256, jws: first.jws })
 
-  const open = await listDifferences(database.db, { acquirer: 'bank', isOpen: true })
+  const open = await listDifferences(database.db, { acquirer: 'bank', onlyOpen: true })
   const missing = open.find((row) => row.class === 'missing_in_ledger')
   const wrong = open.find((row) => row.class === 'amount')
   if (!missing || !wrong) throw new Error('they differ')

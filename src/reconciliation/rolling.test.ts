@@ -37,7 +37,7 @@ afterEach(async () => await database.drop())
 
 const runWith = async (some: Reconciling, kind: 'daily' | 'manual' | 'rolling' = 'daily', window = { from, to }) =>
   await reconcile(some, { acquirer: some.acquirer, kind, window })
-const listed = async (isOpen = false) => await listDifferences(database.db, { acquirer: 'bank', isOpen })
+const listed = async (onlyOpen = false) => await listDifferences(database.db, { acquirer: 'bank', onlyOpen })
 const disturbed = (send: Send) => reconcilingWith({ db: database.db, clock, send })
 const refused = { status: 503, headers: {}, body: '' }
 

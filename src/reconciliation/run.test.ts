@@ -37,8 +37,8 @@ afterEach(async () => await database.drop())
 
 const runWith = async (some: Reconciling, kind: 'daily' | 'manual' | 'rolling' = 'daily', window = { from, to }) =>
   await reconcile(some, { acquirer: some.acquirer, kind, window })
-const listed = async (isOpen = false) => await listDifferences(database.db, { acquirer: 'bank', isOpen })
-const names = async (isOpen = false) => (await listed(isOpen)).map((row) => `${row.class} ${row.reference}`).toSorted()
+const listed = async (onlyOpen = false) => await listDifferences(database.db, { acquirer: 'bank', onlyOpen })
+const names = async (onlyOpen = false) => (await listed(onlyOpen)).map((row) => `${row.class} ${row.reference}`).sort()
 const disturbed = (send: Send) => reconcilingWith({ db: database.db, clock, send })
 const refused = { status: 503, headers: {}, body: '' }
 

@@ -91,7 +91,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     assert(acquirer, 'there is one')
     const { state } = await reconcile({ ...gateway, log: createTestLog() }, { acquirer, kind: 'manual', window })
     expect(state).toBe('complete')
-    return await listDifferences(gateway.db, { acquirer: name, isOpen: true })
+    return await listDifferences(gateway.db, { acquirer: name, onlyOpen: true })
   }
   /** The payouts that the bank has made. */
   const made = async () => await psp.countPayouts()

@@ -15,12 +15,13 @@ import { createSettlement, type SettleDeps } from '../../src/transactions/settle
 import { settleDepsWith } from './acquirer.ts'
 import type { ManualClock } from './clock.ts'
 import { agreedFees } from './generated-day.ts'
-import type { QuietBank } from './payments.ts'
 import type { TestService } from './service.ts'
 
 export type Reconciling = CloseDeps & SettleDeps & { acquirer: Acquirer; clock: ManualClock }
 
-/** The functions of reconciliation, on a database, with a bank that answers by `send`. */
+/**
+ * The dependencies of reconciliation for a test: a database, a clock, and an acquirer whose requests go to `send`.
+ */
 export function reconcilingWith(options: {
   db: Db
   clock: ManualClock
@@ -53,30 +54,29 @@ export function reconcilingWith(options: {
   }
 }
 
-/** All discrepancies of an acquirer, newest first. */
+/** The discrepancies of an acquirer, newest first: all of them, or only the open ones. */
 export async function listDifferences(
   db: Db,
-  { acquirer, isOpen }: { acquirer: string; isOpen: boolean },
+  { acquirer, onlyOpen }: { acquirer: string; onlyOpen: boolean },
 ): Promise<DifferenceRow[]> {
   return await db.query<DifferenceRow>(sql`
-    select * from differences where acquirer = ${acquirer} and (not ${isOpen} or state = 'open')
+    select * from differences where acquirer = ${acquirer} and (not ${onlyOpen} or state = 'open')
     order by found_at desc, at desc, id`)
 }
 
-/** An operator confirms the proposal of reconciliation about a return of 400 cents that only the acquirer has. */
-export async function correctReturn(
-  service: TestService,
-  handle: QuietBank['handle'],
-  endToEnd: string,
-): Promise<void> {
-  const deps = settleDepsWith(service, handle)
+/**
+ * Runs a reconciliation that finds a return of 400 cents which only the acquirer has, and confirms its proposal as an
+ * operator.
+ */
+export async function correctReturn(service: TestService, send: Send, endToEnd: string): Promise<void> {
+  const deps = settleDepsWith(service, send)
   const [acquirer] = deps.acquirers.all
-  if (!acquirer) throw new Error('there is one')
+  if (!acquirer) throw new Error('the service has no acquirer')
   const from = new Date(service.clock.now().getTime() - 60_000)
-  // No longer explained by timing.
+  // Old enough that it no longer counts as merely late.
   service.clock.advance(20 * 60_000)
   await reconcile(deps, { acquirer, kind: 'manual', window: { from, to: service.clock.now() } })
-  const open = await listDifferences(service.db, { acquirer: acquirer.name, isOpen: true })
+  const open = await listDifferences(service.db, { acquirer: acquirer.name, onlyOpen: true })
   const found = open.find(({ reference }) => reference === endToEnd)
   expect(found).toMatchObject({ class: 'return', proposal: { action: 'correct', cents: -400 } })
   await confirmDifference(deps, { id: found?.id ?? '', by: { actor: 'cli:maria' } })
