@@ -1,12 +1,12 @@
 -- Fills an empty database with merchants' transactions of the last days and everything that belongs to them: histories,
 -- events, deliveries, refunds, disputes, ledger, and what the simulated network knows of them.
 --
--- bench/seed/seed.ts runs it in one transaction, after it created the API clients and the temporary table `options`:
--- what was requested, the acquirer and its account, a BR Code's text before and after the token of its location, and the
--- padded key of the HMAC that makes the token. `random()` begins with the same number each time, so amounts, times and
--- outcomes are the same for the same options; ids are new.
+-- bench/seed/seed.ts runs it in one transaction, after it created the API clients and the temporary table `options`: the
+-- sizes that were requested, the acquirer and its account, a BR Code without the token of its location (the text before
+-- it and after it), and the key of the HMAC from which the token is made, padded for the inner and the outer hash.
+-- `random()` has a fixed seed, so amounts, times and outcomes are the same for the same options; ids are new.
 
--- One session, so that random numbers are drawn in one order.
+-- No parallel workers, so that random numbers are drawn in one order.
 set local max_parallel_workers_per_gather = 0;
 set local work_mem = '128MB';
 set local maintenance_work_mem = '512MB';
@@ -50,13 +50,13 @@ select merchant_id, number, case
     when number = 1 then round(o.transactions / 100.0)
     when number = 2 then least(100, ceil(o.transactions / 100.0))
     else floor(others / (number - 2) / harmonic)
-      -- The largest has what rounding left over.
+      -- The largest also gets the remainder of the rounding.
       + case when number = 3 then others - (select sum(floor(others / n / harmonic)) from generate_series(1, o.merchants - 2) n) else 0 end
   end::integer as transactions,
-  -- Of a domain that is reserved for examples: nobody is called.
+  -- Half have a webhook receiver, under a domain reserved for examples, so that no real server is called.
   case when random() < 0.5 then 'https://shop-' || number || '.example' end as receiver,
   random() < 0.4 as sells_goods,
-  -- In cents: half of its sales are below.
+  -- In cents. Half of the merchant's sales are below it.
   round(8000 * exp(0.8 * random_normal())) as median_amount,
   (array[0, 10, 25])[random(1, 3)] as fixed,
   (array[49, 79, 99, 119])[random(1, 4)] as basis_points
@@ -72,7 +72,8 @@ cross join lateral (
 insert into fee_rules (merchant_id, operation, valid_from, fixed, basis_points)
 select merchant_id, 'transaction', o.now - o.days * interval '1 day', fixed, basis_points from seeded_merchants, options o;
 
--- The people who buy, each more than once. The commonest names are first: a search for "silva" finds many.
+-- The customers, with five transactions or more each on average. The most common names come first and are drawn most
+-- often: a search for "silva" finds many.
 create temporary table seeded_people on commit drop as
 with names as (
   select string_to_array('Maria José Ana João Antônio Francisco Carlos Paulo Pedro Lucas Luiz Marcos Gabriel Rafael Daniel Marcelo Bruno Eduardo Felipe Adriana Juliana Márcia Fernanda Patrícia Aline Sandra Camila Amanda Jéssica Letícia Luciana Mariana Vera Vitória Larissa Cláudia Beatriz Sônia Renata Otávio Thiago Vinícius Ícaro Raíssa Noêmia Zuleica', ' ') as firsts,
@@ -93,13 +94,13 @@ with names as (
 ), person as (
   select *, case when is_company then concat_ws(' ', trade, last, 'Ltda') else concat_ws(' ', first, case when has_middle then middle end, last) end as name,
     case when is_company then cnpj || pg_temp.check_digit(cnpj, '{5,4,3,2,9,8,7,6,5,4,3,2}')
-      else cpf || pg_temp.check_digit(cpf, '{10,9,8,7,6,5,4,3,2}') end as begun,
+      else cpf || pg_temp.check_digit(cpf, '{10,9,8,7,6,5,4,3,2}') end as with_first_digit,
     case when is_company then 'CNPJ' else 'CPF' end as document_type,
     case when has_mobile then area || '9' || mobile end as mobile_phone, case when has_landline then area || landline end as landline_phone,
     translate(lower(first || '.' || last), 'áâãàéêíóôõúüç', 'aaaaeeiooouuc') || mailbox || '@example.' || domain as email
   from drawn
 ), documented as (
-  select *, begun || pg_temp.check_digit(begun, case when is_company then '{6,5,4,3,2,9,8,7,6,5,4,3,2}' else '{11,10,9,8,7,6,5,4,3,2}' end::integer[]) as document
+  select *, with_first_digit || pg_temp.check_digit(with_first_digit, case when is_company then '{6,5,4,3,2,9,8,7,6,5,4,3,2}' else '{11,10,9,8,7,6,5,4,3,2}' end::integer[]) as document
   from person
 )
 select number, ispb, translate(lower(name), 'áâãàéêíóôõúüç', 'aaaaeeiooouuc') as search_name, email, document,
@@ -111,18 +112,20 @@ select number, ispb, translate(lower(name), 'áâãàéêíóôõúüç', 'aaaae
     'pix', json_build_object('key', document, 'type', document_type)) as payer
 from documented;
 
--- One row for each transaction: what is drawn for it.
+-- One row per transaction, with its random draws.
 create temporary table seeded_draws on commit drop as
 select gen_random_uuid() as id, m.merchant_id, m.number as merchant, m.transactions, n, random(1, people) as person,
-  -- Business grows a little. The hours are those of a day in Brazil.
+  -- Sales grow a little from day to day, and their hours are those of a business day in Brazil.
   o.now - o.days * interval '1 day' + floor(((n - random()) / m.transactions) ^ 0.9 * o.days) * interval '1 day'
     + ((hours[random(1, cardinality(hours))] - extract(hour from o.now at time zone 'UTC')::integer + 24) % 24 + random()) * interval '1 hour' as created_at,
+  -- Three in five prices end in ,00 or ,90.
   case when random() < 0.6 then round(price / 100) * 100 - random(0, 1) * 10 else round(price) end as price,
   (array[900, 1800, 1800, 3600, 86400])[random(1, 5)] as expires_in,
   case when random() < 0.003 then 'refused' when random() < 0.76 then 'paid' else 'expired' end as outcome,
-  -- Half of the payers need up to a minute and a quarter, some a day.
+  -- Half of the payers need up to a minute and a quarter; about one in 1,600 needs more than an hour.
   exp(1.2 * random_normal()) * 75 * interval '1 second' as paid_after,
-  -- Refunds and disputes need money of earlier sales too, because the fee stays charged.
+  -- The refund or dispute that follows (`sequel`), if any. Not for a merchant's first sales: the fee is not returned, so
+  -- a sale alone does not cover its own refund.
   case when n > 10 and n > m.transactions / 5 and random() < 0.017
     then (array['refund', 'refund', 'refund', 'refund', 'refund', 'refund', 'refund', 'refund', 'refund', 'refund', 'refund',
       'part', 'part', 'part', 'failed', 'accepted', 'rejected'])[random(1, 17)] end as sequel,
@@ -131,10 +134,11 @@ select gen_random_uuid() as id, m.merchant_id, m.number as merchant, m.transacti
   random() < 0.85 as is_named, random() < 0.95 as is_notified
 from options o
 cross join (select count(*)::integer as people from seeded_people) counted
--- In UTC.
+-- Hours in UTC, each repeated as often as it should be drawn.
 cross join (select string_to_array('0 0 0 1 1 2 3 8 9 10 10 11 11 11 12 12 12 13 13 13 14 14 14 15 15 15 16 16 16 17 17 17 18 18 18 19 19 19 20 20 20 21 21 21 22 22 22 23 23 23', ' ')::integer[] as hours) day
 cross join seeded_merchants m
 cross join lateral generate_series(1, m.transactions) n
+-- `0 * n` makes the subquery depend on the row; otherwise one price would be drawn for the whole merchant.
 cross join lateral (select m.median_amount * exp(0.9 * random_normal() + 0 * n) as price) drawn;
 
 -- Samples of the largest merchant, so that each kind exists however few transactions there are: five that have ended,
@@ -147,10 +151,10 @@ from options o, (values
   (0.4, 3, 'paid', 'accepted', null, '1 hour'), (0.4, 4, 'paid', 'rejected', null, '1 hour'),
   (0.9, 0, 'paid', 'refund', interval '1 hour', '58 minutes 58.5 seconds'), (0.9, 1, 'paid', 'rejected', '2 hours', '100 minutes'),
   (0.9, 2, 'paid', 'accepted', '3 hours', '1 hour'), (0.9, 3, 'expired', null, '1 minute', null)
-) sample (place, further, outcome, sequel, ago, sequel_after)
-where merchant = 3 and n = floor(seeded_draws.transactions * sample.place) + sample.further;
+) sample (share, position, outcome, sequel, ago, sequel_after)
+where merchant = 3 and n = floor(seeded_draws.transactions * sample.share) + sample.position;
 
--- What became of each, in time.
+-- What happened to each transaction, and when.
 create temporary table seeded_sales on commit drop as
 with timed as (
   select d.*, least(10000000, greatest(100, price))::bigint as amount,
@@ -158,7 +162,7 @@ with timed as (
     (d.created_at + expires_in * interval '1 second')::timestamptz(3) as expires_at,
     (case when outcome = 'refused' then d.created_at + interval '0.03 seconds'
       when outcome = 'paid' and paid_after < expires_in * interval '1 second' then d.created_at + interval '1 second' + paid_after
-      -- After the time that src/transactions/check.ts allows.
+      -- Just after the five minutes of grace (`expiryGraceMs` in src/transactions/check.ts).
       else d.created_at + expires_in * interval '1 second' + interval '5 minutes 2 seconds' end)::timestamptz(3) as settled_at,
     outcome = 'paid' and paid_after < expires_in * interval '1 second' as is_paid, o.now, o.base_url
   from seeded_draws d, options o
@@ -200,17 +204,18 @@ select s.id, s.merchant_id, person, n, answered_at - interval '0.03 seconds' as 
 from reached s join seeded_merchants m using (merchant_id);
 analyze seeded_merchants, seeded_people, seeded_sales;
 
--- Rows are inserted without keys, indexes, references and triggers, which are made again from the complete tables.
+-- Rows are inserted without keys, indexes, references and triggers, which are recreated once the tables are full.
 create temporary table restored on commit drop as
 with filled as (
   select unnest(array['transactions', 'refunds', 'disputes', 'transaction_returns', 'events', 'webhook_deliveries', 'webhook_attempts',
     'ledger_accounts', 'ledger_transfers', 'customer_names', 'simulator.charges', 'simulator.pix', 'simulator.returns', 'simulator.disputes'])::regclass as id
 )
--- References first: the keys that they name are dropped after them and made before them.
+-- `place` is the order of dropping; recreating goes the other way. A foreign key is dropped before the key that it
+-- references, and recreated after it.
 select case contype when 'f' then 1 else 3 end as place, format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
   format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as make
 from pg_constraint
-where conrelid in (select id from filled) and contype in ('p', 'u', 'f', 'x') or confrelid in (select id from filled)
+where (conrelid in (select id from filled) and contype in ('p', 'u', 'f', 'x')) or confrelid in (select id from filled)
 union
 select 2, format('drop index %s', indexrelid::regclass), pg_get_indexdef(indexrelid) from pg_index
 where indrelid in (select id from filled) and not exists (select from pg_constraint where conindid = indexrelid)
@@ -270,7 +275,8 @@ select merchant_id, sequel_id, s.id, sequel_id, replace(sequel_id::text, '-', ''
   returned_at, returned_at
 from seeded_sales s, options o where returned_at is not null;
 
--- An event for each status after PENDING, with what toSnapshot (src/transactions/change.ts) makes of the row as it was then.
+-- An event for each status after PENDING, with the snapshot that toSnapshot (src/transactions/change.ts) would have taken
+-- then.
 insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at, snapshot)
 select t.merchant_id, gen_random_uuid(), 'transaction.' || lower(t.statuses[place]), 'transaction', t.id, place - 1, t.status_dates[place],
   case when t.statuses[place] <> 'PIX_QRCODE_GENERATED' then json_build_object('acquirer', t.acquirer, 'pix_uri', t.pix_uri,
@@ -294,20 +300,21 @@ select t.merchant_id, gen_random_uuid(), 'transaction.' || lower(t.statuses[plac
       'amount', t.amount, 'disputeId', s.sequel_id, 'date', pg_temp.iso(s.returned_at))) else '[]' end) end
 from transactions t join seeded_sales s on s.id = t.id, options o, generate_series(2, cardinality(t.statuses)) place;
 
--- Recent ones; older ones were deleted.
+-- Only of the last seven days, to keep the seed small. The service itself deletes no delivery.
+-- A first attempt that failed took 15 s, and the second started 5 s after it.
 insert into webhook_deliveries (merchant_id, id, record_id, sequence, url, receiver, state, attempts, next_attempt_at, last_status, created_at,
   finished_at)
 select e.merchant_id, e.id, record_id, sequence, receiver || '/webhooks/pix', receiver, 'delivered', attempts,
-  occurred_at + (attempts - 1) * interval '5 seconds', 200, occurred_at, occurred_at + (attempts - 1) * interval '5 seconds' + interval '0.1 seconds'
+  occurred_at + (attempts - 1) * interval '20 seconds', 200, occurred_at, occurred_at + (attempts - 1) * interval '20 seconds' + interval '0.1 seconds'
 from events e join seeded_sales s on s.id = e.record_id, options o, lateral (select case when s.n % 33 = 0 then 2 else 1 end as attempts) counted
 where is_notified and occurred_at >= o.now - interval '7 days';
 
 insert into webhook_attempts (merchant_id, delivery_id, number, started_at, duration_ms, status, error)
-select merchant_id, id, number, created_at + (number - 1) * interval '5 seconds', case when number = attempts then 100 else 15000 end,
-  case when number = attempts then 200 end, case when number < attempts then 'timeout' end
+select merchant_id, id, number, created_at + (number - 1) * interval '20 seconds', case when number = attempts then 100 else 15000 end,
+  case when number = attempts then 200 end, case when number < attempts then 'No answer in time' end
 from webhook_deliveries, generate_series(1, attempts) number;
 
--- In the order of time, as src/ledger/transfers.ts makes them. No merchant of these has a debt.
+-- In chronological order, as src/ledger/transfers.ts defines them. No seeded merchant has a debt, so none is repaid.
 create temporary table seeded_transfers on commit drop as
 select row_number() over (order by moment, s.id, place) as id, merchant_id, step.*
 from seeded_sales s, options o, lateral (values
@@ -373,7 +380,7 @@ from seeded_sales s join transactions t using (id) where has_dispute;
 -- What the triggers would have counted, and what polling would have found.
 insert into transaction_counts (merchant_id, day, status, count, amount)
 select merchant_id, brazilian_day(created_at), status, count(*), sum(coalesce(amount_paid, amount)) from transactions group by 1, 2, 3;
--- As src/transactions/list/name-store.ts counts them.
+-- As src/transactions/list/name-store.ts counts them. 64: documentsMax there.
 insert into customer_names (merchant_id, search_name, count, documents)
 select merchant_id, customer_search_name, count(*), case when count(distinct customer_document) <= 64 then array_agg(distinct customer_document) end
 from transactions where customer_search_name is not null group by 1, 2;

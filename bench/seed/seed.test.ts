@@ -10,6 +10,7 @@ import { verifyNames } from '../../src/transactions/list/names.ts'
 import { transactionStatuses } from '../../src/transactions/status.ts'
 import { findTransaction } from '../../src/transactions/store.ts'
 import { findBreaches } from '../../src/verification.ts'
+import { attemptErrors } from '../../src/webhooks/attempt-errors.ts'
 import { manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import type { Transaction } from '../../test/support/payments.ts'
@@ -97,6 +98,15 @@ describe('a seeded database', () => {
     const disorder = await database.db.query(sql`
       select from (select created_at < lag(created_at) over (partition by merchant_id order by id) as is_back from ledger_transfers) t where is_back`)
     expect(disorder).toEqual([])
+  })
+
+  it('has delivery attempts that follow each other, with errors that the service stores', async () => {
+    const attempts = await database.db.query<{ error: string | null; overlaps: boolean | null }>(sql`
+      select error, started_at < lag(started_at + duration_ms * interval '1 ms')
+        over (partition by delivery_id order by number) as overlaps from webhook_attempts`)
+    expect(attempts.filter(({ overlaps }) => overlaps)).toEqual([])
+    expect(attempts.filter(({ overlaps }) => overlaps === false).length).toBeGreaterThan(0)
+    expect(new Set(attempts.map(({ error }) => error))).toEqual(new Set([null, attemptErrors.no_answer]))
   })
 
   it('has every index, key, trigger and setting that it had before', async () => {
