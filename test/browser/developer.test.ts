@@ -12,7 +12,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
   let browser: Browser
   let receiver: TestReceiver
   let status = 204
-  /** A developer of the merchant, for all tests. */
+  /** The visit of a signed-in developer of the merchant, shared by the tests. */
   let desktop: Visit
 
   beforeAll(async () => {
@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await dialog.getByText('5 deliveries to one URL will be resent.').waitFor()
     await checkScreen('resend-preview')
     const before = receiver.received.length
-    // The answer is lost: the same period is the same request again, another one is not.
+    // The response is lost: a retry repeats the same request (same id), and another period is a new request.
     const requested: string[] = []
     await page.route('**/webhook/resend/*', async (route) => {
       if (route.request().method() !== 'PUT') return await route.continue()
@@ -201,7 +201,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await dialog.getByLabel('Description').fill('Order system')
     await dialog.getByLabel('Events').first().fill('transaction.paid')
     await page.getByRole('option', { name: 'transaction.paid' }).click()
-    // Closes the list.
+    // Clicking elsewhere closes the list of events.
     await dialog.getByLabel('Description').click()
     await checkScreen('endpoint-add')
     await dialog.getByRole('button', { name: 'Add an endpoint' }).click()
@@ -242,16 +242,20 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     expect(pageErrors).toEqual([])
   })
 
-  it('rotates a secret while both are valid, and sees the new one once', async () => {
-    const { page, checkScreen, pageErrors, close } = await visit(browser)
+  it('cannot rotate a secret alone: an owner does, sees the new one once, and both are valid', async () => {
+    const { clientId } = service.sandbox
     // Whoever creates a secret can do everything that the client can, so only an owner may.
+    await desktop.go('/credentials')
+    await desktop.page.getByText(`clientId: '${clientId}'`).waitFor()
+    expect(await desktop.page.getByRole('button', { name: 'Rotate: Client secret' }).count()).toBe(0)
+    const { page, checkScreen, pageErrors, close } = await visit(browser)
     await signIn(
       page,
       service,
       await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) }),
       '/credentials',
     )
-    await page.getByText(`clientId: '${service.sandbox.clientId}'`).waitFor()
+    await page.getByText(`clientId: '${clientId}'`).waitFor()
     await page.getByRole('button', { name: 'Rotate: Client secret' }).click()
     await checkScreen('rotate')
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate client secret' }).click()
@@ -261,11 +265,10 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByRole('button', { name: 'I copied it' }).click()
     await page.getByText(/^until 3 Mar 2026/).waitFor()
     expect(await page.content()).not.toContain(clientSecret)
-    const { clientId } = service.sandbox
     expect(await fetchToken(service.baseUrl, { clientId, clientSecret })).toMatch(/^ey/)
     expect(await fetchToken(service.baseUrl, service.sandbox)).toMatch(/^ey/)
     expect(pageErrors).toEqual([])
-    // The answer is lost: the same request is sent again, also by a dialog that was opened again.
+    // The response is lost: the retry has the same request id, even after the dialog was closed and opened again.
     const ids: unknown[] = []
     await page.route('**/client/*/secret', async (route) => {
       ids.push((route.request().postDataJSON() as { id: string }).id)
@@ -302,26 +305,26 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     expect(pageErrors).toEqual([])
   })
 
-  it('plays a situation with one button, and opens its record', async () => {
+  it('runs a scenario with one button, and opens its record', async () => {
     const { page, go, checkScreenAtEachSize, pageErrors } = desktop
     await go('/sandbox')
-    const situations = page.getByRole('region', { name: 'Try a situation' })
-    for (const [name, status] of [
+    const scenarios = page.getByRole('region', { name: 'Try a scenario' })
+    for (const [name, expected] of [
       ['Pay it', 'Paid'],
       ['Pay and return', 'Returned (MED)'],
       ['Pay and dispute', 'Disputed'],
     ] as const) {
-      await situations.getByRole('button', { name: `Play: ${name}` }).click()
-      await situations.getByRole('status').getByText(status, { exact: true }).waitFor()
+      await scenarios.getByRole('button', { name: `Run: ${name}` }).click()
+      await scenarios.getByRole('status').getByText(expected, { exact: true }).waitFor()
     }
-    await checkScreenAtEachSize('sandbox-played')
-    await situations.getByRole('link', { name: 'View the record' }).click()
+    await checkScreenAtEachSize('sandbox-scenarios')
+    await scenarios.getByRole('link', { name: 'View the record' }).click()
     await page.getByRole('heading', { name: 'Transaction · R$25.90' }).waitFor()
     expect(pageErrors).toEqual([])
   })
 
-  it('makes the bank behave badly, disputes a payment and decides the dispute', async () => {
-    const id = await payOne()
+  it('changes the fault profile of the bank and back, disputes a payment and decides the dispute', async () => {
+    await payOne()
     const { page, go, pageErrors } = desktop
     await go('/sandbox')
     await page.getByRole('radio', { name: 'Late' }).check()
@@ -330,7 +333,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByRole('radio', { name: 'Honest' }).check()
     await page.getByRole('button', { name: 'Apply' }).click()
     await page.getByLabel('Paid transaction').first().click()
-    // Until the list is read again, one that a test before disputed may be the first.
+    // Until the list is reloaded, its first entry may be a transaction that an earlier test disputed.
     await page
       .getByRole('option', { name: / · Paid · / })
       .first()
@@ -339,11 +342,10 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByText('Dispute opened.').waitFor()
     await page.getByRole('button', { name: 'Reject: keep the money' }).click()
     await page.getByText('Dispute decided.').waitFor()
-    expect(id).toBeTruthy()
     expect(pageErrors).toEqual([])
   })
 
-  it('gets an API client from the operator, who chooses its scopes', async () => {
+  it('uses an API client that an administrator created with chosen scopes', async () => {
     const { page, go, checkScreen, checkScreenAtEachSize, pageErrors, close } = await visit(browser, {
       width: 390,
       theme: 'dark',
@@ -386,7 +388,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await close()
   })
 
-  it('sees screens without errors at both widths, in both themes', async () => {
+  it('sees screens without errors in another width and theme as well', async () => {
     const { page, go, checkScreenAtEachSize, pageErrors } = desktop
     for (const path of ['webhooks', 'credentials', 'sandbox']) {
       await go(`/${path}`)

@@ -29,13 +29,13 @@ const scenarios = {
 type Name = keyof typeof scenarios
 const names = Object.keys(scenarios) as Name[]
 
-/** One button per situation: it creates a charge, plays the situation and leads to the record. */
+/** One button per scenario: it creates a charge, runs the scenario and leads to the record. */
 export function Scenarios({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
   const run = useMutation({
-    mutationFn: play,
+    mutationFn: runScenario,
     onSettled: async () => await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] }),
   })
   return (
@@ -68,10 +68,10 @@ export function Scenarios({ client }: { client: string }) {
                 loading={isThis && run.isPending}
                 disabled={run.isPending}
                 onClick={() => run.mutate(name)}
-                aria-label={`${t.play}: ${title}`}
+                aria-label={`${t.run}: ${title}`}
                 style={{ alignSelf: 'flex-start' }}
               >
-                {t.play}
+                {t.run}
               </Button>
             </Stack>
           )
@@ -82,7 +82,7 @@ export function Scenarios({ client }: { client: string }) {
 }
 
 /** Returns the id of the transaction. */
-async function play(name: Name): Promise<string> {
+async function runScenario(name: Name): Promise<string> {
   const { behaviour, expirationSeconds, after }: Scenario = scenarios[name]
   const { id, pixResponse } = await guiche.transactions.create({
     amount,

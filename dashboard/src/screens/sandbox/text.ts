@@ -6,10 +6,10 @@ export const words = texts({
     lead: 'Play the other side: payers, their banks, and the receivers of withdrawals.',
     noMoney: 'No real money moves here.',
     noMoneyLead: 'The bank is a simulator that comes with this service. Pay, dispute and return payments as you like.',
-    scenarios: 'Try a situation',
+    scenarios: 'Try a scenario',
     scenariosLead: (amount: string) =>
-      `Each button creates a charge of ${amount}, plays the situation, and shows the record.`,
-    play: 'Play',
+      `Each button creates a charge of ${amount}, runs the scenario, and shows the record.`,
+    run: 'Run',
     scenario: {
       pay: { title: 'Pay it', hint: 'A customer pays. The charge is paid within seconds.' },
       twice: { title: 'Pay twice', hint: 'A second Pix pays the same QR code.' },
@@ -127,10 +127,10 @@ export const words = texts({
     lead: 'Faça o papel do outro lado: pagadores, seus bancos e quem recebe os saques.',
     noMoney: 'Nenhum dinheiro de verdade é movimentado aqui.',
     noMoneyLead: 'O banco é um simulador que acompanha este serviço. Pague, conteste e devolva à vontade.',
-    scenarios: 'Teste uma situação',
+    scenarios: 'Teste um cenário',
     scenariosLead: (amount: string) =>
-      `Cada botão cria uma cobrança de ${amount}, simula a situação e mostra o registro.`,
-    play: 'Simular',
+      `Cada botão cria uma cobrança de ${amount}, simula o cenário e mostra o registro.`,
+    run: 'Simular',
     scenario: {
       pay: { title: 'Pagar', hint: 'Um cliente paga. Em segundos a cobrança fica paga.' },
       twice: { title: 'Pagar duas vezes', hint: 'Um segundo Pix paga o mesmo QR Code.' },
