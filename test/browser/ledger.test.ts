@@ -251,7 +251,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await dialogButton(page, 'Continue').click()
     await dialog.getByText('Fees → At the PSP (simulator)').waitFor()
     await checkScreen('entry-review')
-    // The answer is lost. The list shows the entry, and the same entry once more is a repeat.
+    // The response is lost. The list shows the entry, and posting it again posts no second one.
     await page.route('**/dashboard/api/entry', async (route) => {
       if (route.request().method() !== 'POST') return await route.continue()
       await route.fetch()

@@ -129,7 +129,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await checkScreenAtEachSize('transactions-bulk-refund')
     // A program is faster with one of them.
     await refund(service, second.id)
-    // The answer is lost: what was requested is requested again.
+    // The response is lost: the retry repeats the same request.
     const lose = async (route: Route) => {
       await route.fetch()
       await route.abort()

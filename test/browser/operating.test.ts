@@ -122,7 +122,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await page.getByRole('button', { name: 'Freeze payouts' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Reason').fill('a drill')
-    // The answer is lost. The dialog stays what it was when it was opened, so that a repeat does not lift the freeze.
+    // The response is lost. The dialog still freezes, although payouts are frozen by now: a retry does not lift the freeze.
     await page.route('**/payout-freeze', async (route) => {
       await route.fetch()
       await page.getByText('Payouts are frozen', { exact: true }).waitFor()

@@ -160,7 +160,7 @@ describe('a defence', () => {
     expect(await readDefence(path)).toMatchObject({ canSend: true, isOpen: true, written: null, files: [] })
     const fileId = randomUUID()
     expect((await upload(path, pdf, 'nota\u202efdp.exe', fileId)).status).toBe(200)
-    // The answer was lost, and the browser sends it again.
+    // The response was lost, and the browser sends the file again.
     const twice = await upload(path, pdf, 'nota.pdf', fileId)
     const sha256 = createHash('sha256').update(pdf).digest('hex')
     expect(twice.body.files).toMatchObject([{ id: fileId, name: 'nota_fdp.pdf', type: 'application/pdf', sha256 }])

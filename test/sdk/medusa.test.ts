@@ -124,7 +124,7 @@ describe('a payment of Medusa', () => {
     const back = await payments.update(changed.data, total)
     expect(back).toMatchObject({ status: 'pending', data: { amount: 2590, session_id: sessionId } })
     expect(back.data.id).not.toBe(id)
-    // Medusa repeats it: the answer was lost.
+    // The response was lost, and Medusa repeats the request.
     expect(await payments.update(changed.data, total)).toEqual(back)
     await expect(guiche.sandbox.pay({ uri: String(changed.data.uri) })).rejects.toMatchObject({
       code: 'payment_refused',
@@ -152,7 +152,7 @@ describe('a payment of Medusa', () => {
     const { id, sessionId, data } = await initiatePaid()
     const first = await payments.refund(data, 5.9)
     expect(first.data).toMatchObject({ id, refunds: 1 })
-    // The answer was lost: Medusa still has the former data.
+    // The response was lost: Medusa still has the previous data.
     await expect(payments.refund(data, 6)).rejects.toThrow('Refund that amount first')
     expect(await payments.refund(data, 5.9)).toEqual(first)
     expect(await guiche.transactions.get(id)).toMatchObject({ status: 'PAID', amountRefunded: 590 })
