@@ -1,6 +1,7 @@
 import { inReais } from '../lib/money.ts'
 import type { DifferenceView } from '../operator/discrepancies.ts'
-import { classes, type Proposal, type Side } from '../reconciliation/classes.ts'
+import type { Proposal, Side } from '../reconciliation/classes.ts'
+import { differenceClassLabels } from '../reconciliation/difference-class-labels.ts'
 
 /** A discrepancy as a line of a table. */
 export function toDifferenceLine(row: DifferenceView) {
@@ -17,9 +18,10 @@ export function toDifferenceLine(row: DifferenceView) {
 
 /** All about one discrepancy. */
 export function toShownDifference(row: DifferenceView) {
+  const [, meaning] = differenceClassLabels.en[row.class]
   return {
     id: row.id,
-    class: `${row.class}: ${classes[row.class]}`,
+    class: `${row.class}: ${meaning}`,
     acquirer: row.acquirer,
     reference: row.reference,
     at: row.at,
@@ -58,6 +60,8 @@ function toMinute(at: string): string {
   return `${at.slice(0, 16).replace('T', ' ')}Z`
 }
 
+const accountNames = { merchant: 'the merchant', house: "the operator's own account" }
+
 function proposalInWords(proposal: Proposal, subject: string): string {
   switch (proposal.action) {
     case 'none':
@@ -69,6 +73,6 @@ function proposalInWords(proposal: Proposal, subject: string): string {
     case 'suspend':
       return proposal.kind === 'duplicate' ? 'place it in suspense and return it' : 'place it in suspense'
     case 'correct':
-      return `correct the ${proposal.account} by ${inReais(proposal.cents)}`
+      return `correct ${accountNames[proposal.account]} by ${inReais(proposal.cents)}`
   }
 }

@@ -97,7 +97,7 @@ function registerReading(app: Server, deps: SettleDeps): void {
         querystring: Type.Object(
           {
             state: Type.Enum(['open', 'decided', 'resolved']),
-            class: Type.Optional(Type.Enum(classNames)),
+            class: Type.Optional(Type.Enum([...classNames])),
             acquirer: Type.Optional(AcquirerName),
             page: Page,
           },

@@ -3,25 +3,23 @@ export type Subject = 'payment' | 'return' | 'payout'
 
 /**
  * The eleven classes of discrepancies between an acquirer (`atAcquirer`) and the ledger (`inLedger`).
- * docs/reconciliation.md has the same table.
+ * difference-class-labels.ts says what each means, and docs/reconciliation.md has a table of them.
  */
-export const classes = {
-  late: 'posted on a later day than it was paid, or not posted yet and still within the service’s usual delay',
-  missing_in_ledger: 'the acquirer has a payment of one of our transactions that the ledger does not have',
-  missing_at_acquirer: 'the ledger has a payment that the acquirer does not have',
-  amount: 'both have the payment, with different amounts',
-  fee: 'the acquirer kept another fee than agreed',
-  duplicate: 'a second payment of a transaction, not in suspense yet',
-  unattributed: 'a payment without one of our txids, not in suspense yet',
-  cut_off: 'the two sides have it on different days, within minutes of midnight',
-  return: 'a return of a payment on one side only, or of another amount',
-  unreadable: 'an entry in the acquirer’s list that cannot be read',
-  payout: 'a payout on one side only, of another amount or in another state',
-} as const satisfies Record<string, string>
+export const classNames = [
+  'late',
+  'missing_in_ledger',
+  'missing_at_acquirer',
+  'amount',
+  'fee',
+  'duplicate',
+  'unattributed',
+  'cut_off',
+  'return',
+  'unreadable',
+  'payout',
+] as const
 
-export type DifferenceClass = keyof typeof classes
-
-export const classNames = Object.keys(classes) as DifferenceClass[]
+export type DifferenceClass = (typeof classNames)[number]
 
 /**
  * What is proposed:
@@ -39,7 +37,8 @@ export type Proposal =
 
 /**
  * One side of a discrepancy, as stored and shown. Amounts in cents, dates as ISO text. `raw` is an unreadable entry. It
- * may name a person, so no statement has it, and it is deleted when the discrepancy ends; its hash is kept.
+ * may name a person, so the signed statements leave it out, and it is deleted once the discrepancy is closed;
+ * `rawSha256` is kept.
  */
 export type Side = {
   amount: number
@@ -47,6 +46,7 @@ export type Side = {
   state?: string
   fee?: number
   postedAt?: string
+  /** The part of the amount that was returned under MED. */
   med?: number
   raw?: string
   rawSha256?: string
@@ -59,7 +59,10 @@ export function withoutRaw(side: Side | null): Side | null {
   return kept
 }
 
-/** What of a side is compared with an earlier one. The time of an unreadable entry may be that of the run's window. */
+/**
+ * The part of a side that tells whether it has changed since an earlier run. Of an unreadable entry only the hash: its
+ * time may be unknown, and is then the window's, which differs from run to run.
+ */
 export function toCompared(side: Side | null): Partial<Side> | null {
   return side?.rawSha256 === undefined ? side : { rawSha256: side.rawSha256 }
 }

@@ -1,30 +1,34 @@
-import type { Agent } from 'undici'
 import { perReceiverMax, totalMax } from './budget.ts'
 
 export type DeliveryOptions = {
   /**
-   * Deliveries that became due, and events of a process that has ended, are seen within this time, and within
-   * `pollMaxMs` when no attempt was made for a while.
+   * The shortest and the longest pause between polls. Polling finds deliveries that have become due, and events whose
+   * process ended before it delivered them. The pause grows while no attempts are made.
    */
   pollMs: number
   pollMaxMs: number
   /** For one whole attempt. */
   deadlineMs: number
-  /** The deadline, plus time to build, start and record the attempt. After it the worker counts as dead. */
+  /** The deadline, plus time to build, start and record the attempt. After that, another worker may claim the delivery. */
   leaseMs: number
-  /** A claim older than this is not started: it might outlive its lease. */
+  /**
+   * A claimed delivery that has waited longer than this is released instead of started: its attempt might outlast the
+   * lease.
+   */
   startMaxMs: number
   /** How long attempts in flight may continue after stop(). */
   graceMs: number
+  /** See budget.ts. */
   perReceiverMax: number
+  /** See budget.ts. */
   totalMax: number
-  /** Receivers that one claim scans, with two index probes each. */
+  /** The most receivers that one claim checks; each costs two index lookups. */
   receiversMax: number
+  /** The jitter of the next wait, from 0 to 1. Tests set it. */
   random: () => number
-  dialler: Agent | null
 }
 
-/** For a whole attempt. */
+/** The deadline of a delivery, and of a test of an endpoint. */
 export const deliveryDeadlineMs = 15_000
 
 export const defaults: DeliveryOptions = {
@@ -38,5 +42,4 @@ export const defaults: DeliveryOptions = {
   totalMax,
   receiversMax: 1_000,
   random: Math.random,
-  dialler: null,
 }

@@ -13,7 +13,7 @@ import { type Answer, createSender } from './attempt.ts'
 import { createBudget } from './budget.ts'
 import { type DeliveryOptions, defaults } from './deliver-options.ts'
 import { createDialler } from './dial.ts'
-import { judgeEndpoint } from './endpoints/disable.ts'
+import { updateEndpointHealth } from './endpoints/disable.ts'
 import { createMetrics } from './metrics.ts'
 import { createOwnDeliveries, type OwnDeliveries } from './own.ts'
 import type { LoadRecords } from './payload.ts'
@@ -128,7 +128,7 @@ export function startDeliveries(deps: Deps): Deliveries {
   const { db, clock, log } = deps
   const options = { ...defaults, ...deps.options }
   const budget = createBudget(options)
-  const dialler = options.dialler ?? createDialler({ allowPrivate: deps.allowPrivate })
+  const dialler = createDialler({ allowPrivate: deps.allowPrivate })
   const sender = createSender({ dialler, deadlineMs: options.deadlineMs, now: () => clock.now() })
   const metrics = deps.metrics && createMetrics({ registry: deps.metrics, db, clock })
   const record = createBatcher<AttemptResult, null>({
@@ -300,13 +300,13 @@ export function startDeliveries(deps: Deps): Deliveries {
   function begin(receiver: string): void {
     const waiting = ready.get(receiver)
     if (!waiting) return
-    let begun = 0
+    let started = 0
     for (const one of waiting) {
       if (isStopping || isStale(one) || !budget.begin(receiver)) break
-      begun += 1
+      started += 1
       track(deliver(one))
     }
-    waiting.splice(0, begun)
+    waiting.splice(0, started)
     if (waiting.length === 0) ready.delete(receiver)
   }
 
@@ -355,7 +355,7 @@ export function startDeliveries(deps: Deps): Deliveries {
       metrics?.observe(answer)
       logFailure(delivery, answer, result.state)
       // First: a disabled endpoint gets none of the events that the result releases.
-      if (endpoint) await judgeEndpoint(deps, { merchantId, endpoint, answer, startedAt })
+      if (endpoint) await updateEndpointHealth(deps, { merchantId, endpoint, answer, startedAt })
       await record(result)
       if (stages.hasSubscribers) {
         const { occurredAt, dueAt } = delivery

@@ -75,7 +75,7 @@ describe('guiche reconcile', () => {
   }, async () => {
     const open = await listOpen()
     const find = (name: string) => open.find((one) => one.class === name)?.id ?? ''
-    expect(await cli.read(['reconcile', 'show', find('amount')])).toMatch(/class +amount: both have the payment/)
+    expect(await cli.read(['reconcile', 'show', find('amount')])).toMatch(/class +amount: both sides have the payment/)
     const confirmed = await cli.read(['--as', 'maria', 'reconcile', 'confirm', find('amount')])
     expect(confirmed).toMatch(/confirmed/)
     await cli.expectFailure(

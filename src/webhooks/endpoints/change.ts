@@ -25,7 +25,7 @@ import {
 export const endpointsMax = 16
 
 type Deps = { db: Db; clock: Clock; key: SecretKey }
-type Of = { merchantId: string; endpointId: string; by: By | null }
+type Target = { merchantId: string; endpointId: string; by: By | null }
 /** Throws if the caller may not receive events of these types; null: all. */
 type AssertMay = (eventTypes: string[] | null) => void
 
@@ -75,7 +75,7 @@ export async function changeEndpoint(
     input,
     by,
     assertMayReceive = () => {},
-  }: Of & { input: Static<typeof ChangeEndpointBody>; assertMayReceive?: AssertMay },
+  }: Target & { input: Static<typeof ChangeEndpointBody>; assertMayReceive?: AssertMay },
 ): Promise<EndpointRow> {
   return await db.transaction(async (tx) => {
     // Two endpoints changed at once could get the same URL.
@@ -99,13 +99,13 @@ export async function changeEndpoint(
     if (!(await updateEndpoint(tx, row))) throw isRegistered()
     const details = { ...detailsOf(row), isDisabled: row.disabled_at !== null }
     await recordAction(tx, { by, action: 'webhook-endpoint.change', merchantId, recordId: endpointId, details, now })
-    await enqueueFollow(tx, row)
+    await enqueueEndpointChange(tx, row)
     return row
   })
 }
 
 /** Removes an endpoint. What waits for it is canceled. */
-export async function deleteEndpoint({ db, clock }: Deps, { merchantId, endpointId, by }: Of): Promise<void> {
+export async function deleteEndpoint({ db, clock }: Deps, { merchantId, endpointId, by }: Target): Promise<void> {
   await db.transaction(async (tx) => {
     const row = await lockEndpoint(tx, { merchantId, endpointId })
     if (!row) throw unknownEndpoint()
@@ -119,7 +119,7 @@ export async function deleteEndpoint({ db, clock }: Deps, { merchantId, endpoint
       details: detailsOf(row),
       now,
     })
-    await enqueueFollow(tx, row)
+    await enqueueEndpointChange(tx, row)
   })
 }
 
@@ -132,16 +132,19 @@ export async function rotateEndpointSecret(
     overlapHours = overlapMs / 3_600_000,
     secretId: id,
     by,
-  }: Of & { overlapHours?: number | undefined; secretId?: string | undefined },
+  }: Target & { overlapHours?: number | undefined; secretId?: string | undefined },
 ): Promise<{ secret: string; formerExpiresAt: Date }> {
   if (!(await findEndpoint(db, { merchantId, endpointId }))) throw unknownEndpoint()
   const now = clock.now()
-  const of = { merchantId, endpointId, ...(id && { id }) }
-  return await rotateWebhookSecret(db, { key, ...of, now, overlapMs: overlapHours * 3_600_000, by })
+  const target = { merchantId, endpointId, ...(id && { id }) }
+  return await rotateWebhookSecret(db, { key, ...target, now, overlapMs: overlapHours * 3_600_000, by })
 }
 
 /** Deliveries that wait for their next attempt learn of the change now. */
-export async function enqueueFollow(tx: Tx, { merchant_id: merchantId, id: endpointId }: EndpointRow): Promise<void> {
+export async function enqueueEndpointChange(
+  tx: Tx,
+  { merchant_id: merchantId, id: endpointId }: EndpointRow,
+): Promise<void> {
   await enqueueJob(tx, { name: followJob, key: `${followJob} ${endpointId}`, payload: { merchantId, endpointId } })
 }
 

@@ -3,30 +3,31 @@ import { byService, recordAction } from '../../audit/record.ts'
 import type { Db } from '../../db/sql.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Answer } from '../attempt.ts'
-import { detailsOf, enqueueFollow } from './change.ts'
+import { detailsOf, enqueueEndpointChange } from './change.ts'
 import { type EndpointState, lockEndpoint, updateEndpoint, updateFailingSince } from './store.ts'
 
-/** Longer than a weekend with a holiday, and longer than the attempts for one event. */
+/** Longer than a long weekend, and longer than all attempts for one event take together. */
 export const failingMaxMs = 5 * 24 * 60 * 60_000
 
 type Deps = { db: Db; clock: Clock; log: Pick<Logger, 'warn' | 'error'> }
-type Judged = { merchantId: string; endpoint: EndpointState; answer: Answer; startedAt: Date }
+type Attempt = { merchantId: string; endpoint: EndpointState; answer: Answer; startedAt: Date }
 
 /**
  * Notes when an endpoint begins to fail and when it succeeds again, and disables one that answered 410 or has failed
- * for too long. Costs no statement while neither changes. Never rejects: the next attempt judges again.
+ * for too long. Runs no statement while the endpoint keeps succeeding, or keeps failing for less than the limit. Never
+ * rejects: an error is logged, and the next attempt tries again. The caller leaves out `stopped` attempts.
  */
-export async function judgeEndpoint(deps: Deps, judged: Judged): Promise<void> {
-  const { merchantId, endpoint, answer, startedAt } = judged
+export async function updateEndpointHealth(deps: Deps, attempt: Attempt): Promise<void> {
+  const { merchantId, endpoint, answer, startedAt } = attempt
   const { id: endpointId, url, failingSince } = endpoint
-  const of = { merchantId, endpointId, url }
+  const key = { merchantId, endpointId, url }
   try {
     if (answer.outcome === 'success') {
-      if (failingSince !== null) await updateFailingSince(deps.db, { ...of, since: null })
-    } else if (answer.outcome === 'gone') await disable(deps, { ...of, reason: 'gone' })
-    else if (failingSince === null) await updateFailingSince(deps.db, { ...of, since: startedAt })
+      if (failingSince !== null) await updateFailingSince(deps.db, { ...key, since: null })
+    } else if (answer.outcome === 'gone') await disable(deps, { ...key, reason: 'gone' })
+    else if (failingSince === null) await updateFailingSince(deps.db, { ...key, since: startedAt })
     else if (startedAt.getTime() - failingSince.getTime() >= failingMaxMs)
-      await disable(deps, { ...of, reason: 'failing' })
+      await disable(deps, { ...key, reason: 'failing' })
   } catch (error) {
     deps.log.error({ merchantId, endpointId, err: error }, 'The state of a webhook endpoint could not be updated')
   }
@@ -43,17 +44,17 @@ async function disable(
 ): Promise<void> {
   const isDisabled = await db.transaction(async (tx) => {
     const row = await lockEndpoint(tx, { merchantId, endpointId })
-    // The answer of a former address says nothing about the new one.
+    // A response from a previous URL says nothing about the current one.
     if (!row || row.disabled_at !== null || row.url !== url) return false
     const now = clock.now()
-    // Another attempt may have succeeded, or a person has changed the endpoint.
+    // Since then another attempt may have succeeded, or somebody re-enabled the endpoint: both clear failing_since.
     const failingMs = row.failing_since ? now.getTime() - row.failing_since.getTime() : 0
     if (reason === 'failing' && failingMs < failingMaxMs) return false
     const changed = { ...row, disabled_at: now, disabled_reason: reason, updated_at: now }
     await updateEndpoint(tx, changed)
     const about = { action: 'webhook-endpoint.disable', merchantId, recordId: endpointId } as const
     await recordAction(tx, { ...about, details: { ...detailsOf(row), reason }, by: byService, now })
-    await enqueueFollow(tx, changed)
+    await enqueueEndpointChange(tx, changed)
     return true
   })
   if (isDisabled) log.warn({ merchantId, endpointId, reason }, 'A webhook endpoint was disabled')

@@ -215,7 +215,7 @@ describe('a change of an endpoint', () => {
     expect((await deliveries()).map(({ url }) => url)).toEqual([next.url, next.url])
   })
 
-  it.each([410, 500])('of its URL while the former one answers %d: the new one is not judged by it', async (status) => {
+  it.each([410, 500])('of its URL while the former one answers %d: its answer does not count for the new one', async (status) => {
     await setUp()
     let answer = () => {}
     const former = await receive((response) => {
