@@ -4,7 +4,7 @@ export type Signal = {
   wait(ms: number): Promise<void>
 }
 
-/** Lets one loop sleep until it is notified or the time is over. */
+/** Lets one loop sleep until it is notified or the time-out has passed. */
 export function createSignal(): Signal {
   let isNotified = false
   let wake = () => {}
@@ -30,16 +30,16 @@ export function createSignal(): Signal {
 }
 
 export type PollPause = {
-  /** There was something to do. */
+  /** Records that there was work: the next pauses are short again. */
   noteWork(): void
   /** How long to wait until the next poll. */
   ms(): number
 }
 
 /**
- * For a poll that finds what no notification announced. While it finds nothing its pause grows, up to `maxMs`: a tenth
- * of the time since there was something to do. So an idle process costs little, and what was done lately is repeated
- * in time.
+ * For a loop that polls for work of which no notification came. Its pause is a tenth of the time since there last was
+ * work, but at most `maxMs` and at least `minMs`, which wins if it is larger. So an idle process costs little, and one
+ * that was busy a moment ago polls often.
  */
 export function createPollPause({ minMs, maxMs }: { minMs: number; maxMs: number }): PollPause {
   let workedAt = performance.now()

@@ -33,12 +33,12 @@ export async function listTransactions(
 ): Promise<Page<TransactionRow>> {
   const { customerName, ...others } = filters
   const { startDate, endDate, statuses, minAmount, maxAmount, ...selective } = others
-  const findsFew = isAnySet(selective)
-  const matchesFew = findsFew || customerName !== undefined
+  // A selective filter has an index and matches few rows. A name is searched through customer_names, unless another
+  // selective filter is set. Totals of the other filters come from daily counts, except with amounts.
+  const isSelective = isAnySet(selective)
+  const matchesFew = isSelective || customerName !== undefined
   const isCounted = !matchesFew && minAmount === undefined && maxAmount === undefined
   const where = toConditions(filters, merchantId)
-  const byName = (name: string) =>
-    findByName(merchantId, { name, pattern: toPattern(name), conditions: where, isAlone: !isAnySet(others) })
   return await findPage<TransactionRow>(db, {
     table: sql`transactions`,
     columns: transactionColumns,
@@ -48,7 +48,15 @@ export async function listTransactions(
     total: isCounted ? countByDays(merchantId, { startDate, endDate, statuses }) : undefined,
     start: isCounted && !startDate && !endDate ? (offset) => startOfPage(merchantId, statuses, offset) : undefined,
     matchesFew,
-    found: customerName === undefined || findsFew ? null : byName(customerName),
+    found:
+      customerName === undefined || isSelective
+        ? null
+        : findByName(merchantId, {
+            name: customerName,
+            pattern: toPattern(customerName),
+            conditions: where,
+            isAlone: !isAnySet(others),
+          }),
   })
 }
 
@@ -79,7 +87,7 @@ export type ExportedTransaction = Pick<
   customer_name: string | null
   customer_document: string | null
   customer_email: string | null
-  /** Null without a whole account holder: where the acquirer masks the document, or omits the account. */
+  /** Null unless the acquirer names the account holder in full: some mask the document or omit the account. */
   payer_name: string | null
   payer_document: string | null
 }
@@ -110,17 +118,30 @@ export async function findExported(db: Reads, merchantId: string, ids: string[])
     select ${exportedColumns} from transactions where merchant_id = ${merchantId} and id = any(${ids}::uuid[])`)
 }
 
-/** Only the filters that are set: one statement for all of them would use none of the indexes. */
+/** Conditions for the filters that are set. One fixed statement with optional filters could use none of the indexes. */
 export function toConditions(filters: TransactionFilters, merchantId: string | Sql): Sql {
-  const { startDate, endDate, statuses, customerEmail, customerName, customerDocument, phoneDigits, id, endToEnd } =
-    filters
-  const { endToEndRefund, externalCode, minAmount, maxAmount, linkId } = filters
+  const {
+    startDate,
+    endDate,
+    statuses,
+    customerEmail,
+    customerName,
+    customerDocument,
+    phoneDigits,
+    id,
+    endToEnd,
+    endToEndRefund,
+    externalCode,
+    minAmount,
+    maxAmount,
+    linkId,
+  } = filters
   const conditions = [
     startDate && sql`created_at >= ${startDate}`,
     endDate && sql`created_at <= ${endDate}`,
     statuses && sql`status = any(${statuses})`,
     customerEmail && sql`customer_search_email = ${customerEmail}`,
-    // A name that consists of accents only becomes an empty search text, which matches every name.
+    // Not a truthiness test: a name made only of accents becomes '', which must match every name.
     customerName !== undefined && sql`customer_search_name like ${toPattern(customerName)}`,
     customerDocument && sql`customer_document = ${customerDocument}`,
     phoneDigits && sql`(customer_landline_digits = ${phoneDigits} or customer_mobile_digits = ${phoneDigits})`,
@@ -141,7 +162,7 @@ export function toConditions(filters: TransactionFilters, merchantId: string | S
   return conditions.length === 0 ? empty : join(conditions, ' and ', ' and ')
 }
 
-/** Of texts that contain this one. */
+/** The LIKE pattern of the texts that contain this one. */
 function toPattern(text: string): string {
   return `%${text.replace(/[\\%_]/g, '\\$&')}%`
 }
