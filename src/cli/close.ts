@@ -29,11 +29,11 @@ export function closeCommands(program: Command): void {
     .option('--acquirer <name>', 'only this acquirer; all by default')
     .option('--out <file>', 'write the signed statement to this file; needs --acquirer')
     .option('--json', 'print JSON')
-    .action(async ({ json, acquirer, out, ...of }: Json & Partial<Of> & { out?: string }) => {
+    .action(async ({ json, acquirer, out, date: chosen }: Json & Partial<Of> & { out?: string }) => {
       // `guiche close` alone only prints the help: someone who explores the commands must not sign anything.
       if (command.args.length === 0) return command.outputHelp()
       const closed = await withAcquirers(async (context) => {
-        const date = of.date ?? dayBefore(dayOf(context.clock.now()))
+        const date = chosen ?? dayBefore(dayOf(context.clock.now()))
         const all: { name: string; closed: Closed }[] = []
         const picked = pickAcquirers(context, acquirer)
         if (out !== undefined && picked.length > 1)

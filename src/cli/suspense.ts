@@ -69,8 +69,8 @@ export function suspenseCommands(program: Command): void {
     .requiredOption('--transaction <id>', 'which one', toId)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, transaction }: Json & { transaction: string }) => {
-      const payment = await act(program, id, async (deps, of) => {
-        return await attributePayment(deps, { ...of, transactionId: transaction })
+      const payment = await act(program, id, async (deps, input) => {
+        return await attributePayment(deps, { ...input, transactionId: transaction })
       })
       print(payment, {
         json,
@@ -111,7 +111,7 @@ export function suspenseCommands(program: Command): void {
 async function act<Result>(
   program: Command,
   id: string,
-  operate: (deps: Context, of: { id: string; by: By }) => Promise<Result>,
+  operate: (deps: Context, input: { id: string; by: By }) => Promise<Result>,
 ): Promise<Result> {
   return await withContext(async (context) => await operate(context, { id, by: byOf(program) }))
 }

@@ -126,7 +126,7 @@ async function rankMerchants({ db, reads }: Deps, { today, minute }: Moment): Pr
   for (const row of await listMerchantDays(reads, today))
     rows.set(row.clientId, [...(rows.get(row.clientId) ?? []), row])
   const ranked = [...rows.values()]
-    .flatMap((of) => of.slice(0, 1).map((first) => ({ ...first, figures: toFigures(of) })))
+    .flatMap((days) => days.slice(0, 1).map((first) => ({ ...first, figures: toFigures(days) })))
     .sort((one, other) => other.figures.paidAmount - one.figures.paidAmount || other.figures.paid - one.figures.paid)
     .slice(0, rankedMax)
   const isCounted = await areMinutesCounted(db, today)
@@ -139,18 +139,18 @@ async function rankMerchants({ db, reads }: Deps, { today, minute }: Moment): Pr
 }
 
 function toTimeToPay(rows: PayTimeRow[], days: string[]): Overview['timeToPay'] {
-  const of = (day: string | null) => rows.find((row) => row.day === day)
-  const all = of(null)
+  const rowOf = (day: string | null) => rows.find((row) => row.day === day)
+  const all = rowOf(null)
   return {
     sample: all?.sample ?? 0,
     medianSeconds: all?.median ?? null,
     p90Seconds: all?.p90 ?? null,
-    days: days.map((day) => ({ day, medianSeconds: of(day)?.median ?? null })),
+    days: days.map((day) => ({ day, medianSeconds: rowOf(day)?.median ?? null })),
   }
 }
 
 function toFigures(rows: Pick<DayRow, 'status' | 'count' | 'amount'>[]): Figures {
-  const sum = (of: typeof rows, member: 'count' | 'amount') => of.reduce((total, row) => total + row[member], 0)
+  const sum = (some: typeof rows, field: 'count' | 'amount') => some.reduce((total, row) => total + row[field], 0)
   const failed = rows.filter(({ status }) => status === 'FAILED')
   const paid = rows.filter(({ status }) => !['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED'].includes(status))
   return fillFigures({

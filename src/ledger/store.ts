@@ -167,7 +167,7 @@ type Last = {
  * account, and scans all transfers of the merchant when the account was never used.
  */
 export function lastTransfer({ merchantId, account, beforeId = null }: Last): Sql {
-  const of = (side: 'debit' | 'credit') => sql`
+  const lastOn = (side: 'debit' | 'credit') => sql`
     select id, ${raw(side)}_balance as balance from ledger_transfers t
     where (t.merchant_id, t.${raw(side)}) >= (${merchantId}, ${account}) and ${
       beforeId === null
@@ -175,7 +175,7 @@ export function lastTransfer({ merchantId, account, beforeId = null }: Last): Sq
         : sql`(t.merchant_id, t.${raw(side)}, t.id) < (${merchantId}, ${account}, ${beforeId})`
     }
     order by t.merchant_id desc, t.${raw(side)} desc, t.id desc limit 1`
-  return sql`select id, balance from ((${of('debit')}) union all (${of('credit')})) either order by id desc limit 1`
+  return sql`select id, balance from ((${lastOn('debit')}) union all (${lastOn('credit')})) either order by id desc limit 1`
 }
 
 export type StatementRow = {
@@ -305,10 +305,10 @@ export const feeRuleOf = ({
 
 export async function findFeeRule(
   db: Db | Tx,
-  of: { merchantId: string; operation: FeeOperation; now: Date },
+  input: { merchantId: string; operation: FeeOperation; now: Date },
 ): Promise<FeeRule | null> {
   const [row] = await db.query<{ rule: FeeRule | null }>(
-    sql`select ${feeRuleOf({ ...of, merchantId: sql`${of.merchantId}` })} as rule`,
+    sql`select ${feeRuleOf({ ...input, merchantId: sql`${input.merchantId}` })} as rule`,
     'find-fee-rule',
   )
   return row?.rule ?? null

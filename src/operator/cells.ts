@@ -77,12 +77,13 @@ function parseMetrics(text: string): Sample[] {
 }
 
 function toFigures(samples: Sample[], version: string): CellFigures {
-  const find = (metric: string, labels: Record<string, string> = {}) =>
+  const samplesOf = (metric: string, labels: Record<string, string> = {}) =>
     samples.filter(
       ({ name, labels: own }) =>
         name === metric && Object.entries(labels).every(([label, content]) => own[label] === content),
     )
-  const sum = (...query: Parameters<typeof find>) => find(...query).reduce((total, { value }) => total + value, 0)
+  const sum = (...query: Parameters<typeof samplesOf>) =>
+    samplesOf(...query).reduce((total, { value }) => total + value, 0)
   return {
     version,
     arePayoutsFrozen: sum('guiche_payouts_stopped') > 0,
@@ -91,7 +92,7 @@ function toFigures(samples: Sample[], version: string): CellFigures {
     jobsGivenUp: sum('guiche_jobs_given_up'),
     oldestDeliverySeconds: sum('guiche_webhook_deliveries_oldest_due_seconds'),
     otherCellPayments: sum('guiche_other_cell_payments'),
-    moves: find('guiche_moved_cents').map(({ labels: { direction, cell = '' }, value: cents }) => ({
+    moves: samplesOf('guiche_moved_cents').map(({ labels: { direction, cell = '' }, value: cents }) => ({
       direction: direction === 'in' ? 'in' : 'out',
       cell,
       cents,

@@ -24,12 +24,12 @@ export async function listDays(
  */
 export async function findClosedDay(
   db: Db,
-  which: { acquirer: string; day: string; version: number | undefined },
+  sought: { acquirer: string; day: string; version: number | undefined },
 ): Promise<StatementRow> {
-  const row = isDay(which.day) ? await findStatement(db, which) : null
+  const row = isDay(sought.day) ? await findStatement(db, sought) : null
   if (row) return row
   throw new AppError('not_found', {
-    detail: `${which.day} of ${which.acquirer} is not closed, or has no such version. \`npx guiche close --date ${which.day}\` closes it.`,
+    detail: `${sought.day} of ${sought.acquirer} is not closed, or has no such version. \`npx guiche close --date ${sought.day}\` closes it.`,
   })
 }
 

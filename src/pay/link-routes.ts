@@ -157,8 +157,8 @@ function toUnavailable({ details }: AppError): { id: string } | LinkNotice {
 }
 
 function readEntered(form: URLSearchParams): Entered {
-  const of = (name: keyof Entered) => form.get(name)?.trim() ?? ''
-  return { amount: of('amount'), name: of('name'), email: of('email'), document: of('document') }
+  const read = (name: keyof Entered) => form.get(name)?.trim() ?? ''
+  return { amount: read('amount'), name: read('name'), email: read('email'), document: read('document') }
 }
 
 /** The order, or the fields that are wrong. */

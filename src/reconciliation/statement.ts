@@ -160,7 +160,7 @@ const countedAs: Partial<Record<TransferKind, number>> = { held_matched: -1, mat
 
 /** The transfers of the account `acquirer`, as a statement names them. */
 function toLedgerSide(moved: Moved[], opening: number): LedgerSide {
-  const of = (part: (typeof partOf)[TransferKind]): Amount => {
+  const sumOfPart = (part: (typeof partOf)[TransferKind]): Amount => {
     const some = moved.filter(({ kind }) => partOf[kind] === part)
     return {
       count: sum(some.map(({ kind, count }) => count * (countedAs[kind] ?? 1))),
@@ -169,23 +169,23 @@ function toLedgerSide(moved: Moved[], opening: number): LedgerSide {
   }
   return {
     opening,
-    in: of('in'),
-    returned: negated(of('returned')),
-    paidOut: negated(of('paidOut')),
-    payoutsReturned: of('payoutsReturned'),
-    corrections: of('corrections'),
+    in: sumOfPart('in'),
+    returned: negated(sumOfPart('returned')),
+    paidOut: negated(sumOfPart('paidOut')),
+    payoutsReturned: sumOfPart('payoutsReturned'),
+    corrections: sumOfPart('corrections'),
     closing: opening + sum(moved.map(({ change }) => change)),
   }
 }
 
 function toAcquirerSide(totals: Listing[], opening: number): AcquirerSide {
-  const of = (subject: string): Amount => {
+  const sumOfSubject = (subject: string): Amount => {
     const found = totals.find((one) => one.subject === subject)
     return { count: found?.count ?? 0, sum: found?.sum ?? 0 }
   }
   const reported = totals.flatMap(({ fees }) => (fees === null ? [] : [fees]))
   const fees = reported.length === 0 ? null : sum(reported)
-  const [arrived, returned, paidOut] = [of('payment'), of('return'), of('payout')]
+  const [arrived, returned, paidOut] = [sumOfSubject('payment'), sumOfSubject('return'), sumOfSubject('payout')]
   const closing = opening + arrived.sum - returned.sum - paidOut.sum - (fees ?? 0)
   return { opening, in: arrived, returned, paidOut, fees, closing }
 }

@@ -63,7 +63,7 @@ function registerRedirects(app: Server, deps: Deps, failures: FailureRecorder): 
           claims: await oidc.finish(query, cookie),
           rules: oidc.settings.rules,
           requireSecondFactor: deps.requireSecondFactor,
-          limitSuccess: (of) => enforceRateLimit(deps.limits.recorded, of, reply),
+          limitSuccess: (key) => enforceRateLimit(deps.limits.recorded, key, reply),
           ...describeDevice(request),
         })
       })

@@ -139,8 +139,8 @@ function registerChanges(app: Server, deps: Deps): void {
     },
     async (request) => {
       const { merchantId } = callerOf(request)
-      const of = { merchantId, endpointId: request.params.id, by: byCaller(request) }
-      const change = { ...of, input: request.body, assertMayReceive: receivingOf(request) }
+      const target = { merchantId, endpointId: request.params.id, by: byCaller(request) }
+      const change = { ...target, input: request.body, assertMayReceive: receivingOf(request) }
       return toEndpointView(await changeEndpoint(deps, change))
     },
   )
@@ -184,8 +184,8 @@ function registerChanges(app: Server, deps: Deps): void {
     },
     async (request, reply) => {
       const { merchantId } = callerOf(request)
-      const of = { merchantId, endpointId: request.params.id, by: byCaller(request) }
-      const { secret, formerExpiresAt } = await rotateEndpointSecret(deps, { ...of, ...request.body })
+      const target = { merchantId, endpointId: request.params.id, by: byCaller(request) }
+      const { secret, formerExpiresAt } = await rotateEndpointSecret(deps, { ...target, ...request.body })
       void reply.code(201).header('location', `${deps.baseUrl}/webhook-endpoint/${request.params.id}`)
       return { secret, formerExpiresAt: formerExpiresAt.toISOString() }
     },
