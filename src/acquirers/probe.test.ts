@@ -66,8 +66,8 @@ async function probe(settings = settingsOf(), alterAnswer: AlterAnswer = (_, ans
   }
   const findings = await probeAcquirer(settings, { send, clock, certificateExpiresAt: null, callbackUrl: wanted })
   const bySubject = Object.fromEntries(findings.map((finding) => [finding.subject, finding]))
-  const of = (subject: string): Finding => bySubject[subject] ?? expect.unreachable(`${subject} has no finding`)
-  return { findings, of, requests }
+  const findingOf = (subject: string): Finding => bySubject[subject] ?? expect.unreachable(`${subject} has no finding`)
+  return { findings, findingOf, requests }
 }
 
 const json = (status: number, body: unknown): HttpResponse => ({ status, headers: {}, body: JSON.stringify(body) })
@@ -107,8 +107,10 @@ describe('a PSP', () => {
   })
 
   it('that has no payouts or disputes gets no request for them', async () => {
-    const { of, requests } = await probe(settingsOf({ offers: { payouts: false, disputes: false, balance: 'none' } }))
-    expect(['payouts', 'disputes (MED)', 'balance'].map((subject) => of(subject).state)).toEqual(
+    const { findingOf, requests } = await probe(
+      settingsOf({ offers: { payouts: false, disputes: false, balance: 'none' } }),
+    )
+    expect(['payouts', 'disputes (MED)', 'balance'].map((subject) => findingOf(subject).state)).toEqual(
       Array(3).fill('skipped'),
     )
     expect(requests.filter(({ path }) => path.includes('/gn/'))).toEqual([])
@@ -122,8 +124,8 @@ describe('a PSP', () => {
       status: 500,
       detail: 'Funcionalidade desabilitada em ambiente de homologação.',
     })
-    const { of } = await probe(settingsOf(), (request, answer) => (isDisputes(request) ? switchedOff : answer))
-    expect(of('disputes (MED)')).toMatchObject({
+    const { findingOf } = await probe(settingsOf(), (request, answer) => (isDisputes(request) ? switchedOff : answer))
+    expect(findingOf('disputes (MED)')).toMatchObject({
       state: 'skipped',
       said: expect.stringContaining('not offered in this environment'),
       setting: null,
@@ -132,14 +134,14 @@ describe('a PSP', () => {
     const broken = await probe(settingsOf(), (request, answer) =>
       isDisputes(request) ? json(500, { title: 'Erro Interno' }) : answer,
     )
-    expect(broken.of('disputes (MED)')).toMatchObject({ state: 'missing', setting: 'overrides.paths.disputes' })
+    expect(broken.findingOf('disputes (MED)')).toMatchObject({ state: 'missing', setting: 'overrides.paths.disputes' })
   })
 })
 
 describe('what is missing is reported with the setting to change', () => {
   it('without a token nothing else is requested', async () => {
     const refused = await probe(settingsOf({}, { credentials: { clientId: 'x', clientSecret: 'y' } }))
-    expect(refused.of('token')).toMatchObject({
+    expect(refused.findingOf('token')).toMatchObject({
       state: 'missing',
       said: expect.stringContaining('invalid_client'),
       setting: 'clientId, clientSecret, overrides.token',
@@ -147,7 +149,7 @@ describe('what is missing is reported with the setting to change', () => {
     expect(refused.requests).toHaveLength(1)
     const page = { status: 400, headers: {}, body: '<center>No required SSL certificate was sent</center>' }
     const certificate = await probe(settingsOf(), () => page)
-    expect(certificate.of('token')).toMatchObject({ state: 'missing', setting: 'tls' })
+    expect(certificate.findingOf('token')).toMatchObject({ state: 'missing', setting: 'tls' })
     const { findings } = await probe(settingsOf(), () => {
       throw Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' })
     })
@@ -241,15 +243,15 @@ describe('what is missing is reported with the setting to change', () => {
       { state: 'warning', setting: null },
     ],
   ])('%s', async (_, subject, alterAnswer, expected) => {
-    const { of } = await probe(settingsOf(), alterAnswer)
-    expect(of(subject)).toMatchObject(expected)
+    const { findingOf } = await probe(settingsOf(), alterAnswer)
+    expect(findingOf(subject)).toMatchObject(expected)
   })
 
   it('a certificate of another application', async () => {
     const unknown = json(401, { title: 'Não autorizado', detail: 'Login/senha inválido.' })
-    const { of } = await probe(settingsOf(), (request, answer) => (request.isToken ? answer : unknown))
-    expect(of('token').state).toBe('ok')
-    expect(of('application')).toMatchObject({
+    const { findingOf } = await probe(settingsOf(), (request, answer) => (request.isToken ? answer : unknown))
+    expect(findingOf('token').state).toBe('ok')
+    expect(findingOf('application')).toMatchObject({
       state: 'missing',
       said: expect.stringContaining('the certificate belongs to another application'),
       setting: 'tls, clientId',
@@ -259,21 +261,25 @@ describe('what is missing is reported with the setting to change', () => {
   it('a wrong path for tokens, with the one that works', async () => {
     const token = { path: '/auth/server/oauth/token' }
     const nowhere = json(404, { message: 'no Route matched with those values' })
-    const { of, requests } = await probe(settingsOf({ token }, { dialect: 'bradesco' }), (request, answer) =>
+    const { findingOf, requests } = await probe(settingsOf({ token }, { dialect: 'bradesco' }), (request, answer) =>
       request.path === '/oauth/token' || !request.path.endsWith('/token') ? answer : nowhere,
     )
-    expect(of('token')).toMatchObject({
+    expect(findingOf('token')).toMatchObject({
       state: 'missing',
       said: expect.stringContaining('/oauth/token issues one'),
       setting: 'overrides.token.path: /oauth/token',
     })
     expect(requests.slice(0, 3).map(({ path }) => path)).toEqual([token.path, '/v2/oauth/token', '/oauth/token'])
-    expect(of('charges').state).toBe('ok')
+    expect(findingOf('charges').state).toBe('ok')
   })
 
   it('an address for callbacks that is too long for the PSP', async () => {
-    const { of } = await probe(settingsOf({}, { dialect: 'bb' }), undefined, `https://shop.example/${'x'.repeat(120)}`)
-    expect(of('callbacks')).toMatchObject({
+    const { findingOf } = await probe(
+      settingsOf({}, { dialect: 'bb' }),
+      undefined,
+      `https://shop.example/${'x'.repeat(120)}`,
+    )
+    expect(findingOf('callbacks')).toMatchObject({
       state: 'missing',
       said: expect.stringContaining('141 characters, and Banco do Brasil allows 140'),
       setting: 'callbacks.baseUrl',
@@ -284,14 +290,16 @@ describe('what is missing is reported with the setting to change', () => {
     const payment = { fixed: cents(0), basisPoints: 119, minimum: cents(0), maximum: null }
     const settings = settingsOf({}, { fees: { payment, payout: null } })
     await simulator.pay({ uri: await simulator.charge(txidOf(77)) })
-    expect((await probe(settings)).of('fees')).toMatchObject({ state: 'warning', setting: 'fees' })
+    expect((await probe(settings)).findingOf('fees')).toMatchObject({ state: 'warning', setting: 'fees' })
     const entry = { endToEndId: 'E', valor: '1.00', horario: clock.now().toISOString(), gnExtras: { tarifa: '0.01' } }
-    const { of } = await probe(settings, (request, answer) => (isList(request) ? json(200, { pix: [entry] }) : answer))
-    expect(of('fees')).toMatchObject({ state: 'ok', said: '1 of 1 payments have their fee' })
+    const { findingOf } = await probe(settings, (request, answer) =>
+      isList(request) ? json(200, { pix: [entry] }) : answer,
+    )
+    expect(findingOf('fees')).toMatchObject({ state: 'ok', said: '1 of 1 payments have their fee' })
   })
 
   it('a path that does not exist', async () => {
-    const { of } = await probe(settingsOf({ paths: { cob: '/api/v9/cob' } }))
-    expect(of('charges')).toMatchObject({ state: 'warning', setting: 'baseUrl, overrides.paths.cob' })
+    const { findingOf } = await probe(settingsOf({ paths: { cob: '/api/v9/cob' } }))
+    expect(findingOf('charges')).toMatchObject({ state: 'warning', setting: 'baseUrl, overrides.paths.cob' })
   })
 })

@@ -19,10 +19,10 @@ function fitsAt(route: Omit<RouteSettings, 'acquirers'>, moment: string): boolea
 
 describe('a route', () => {
   it('is the first of all that fits', () => {
-    const [of, next] = [{ acquirers, clients: ['another', 'shop'] }, { acquirers }]
-    expect(findRoute([of, next], sought)).toBe(of)
-    expect(findRoute([of, next], { ...sought, clientId: 'third' })).toBe(next)
-    expect(findRoute([of], { ...sought, clientId: 'third' })).toBeNull()
+    const [own, next] = [{ acquirers, clients: ['another', 'shop'] }, { acquirers }]
+    expect(findRoute([own, next], sought)).toBe(own)
+    expect(findRoute([own, next], { ...sought, clientId: 'third' })).toBe(next)
+    expect(findRoute([own], { ...sought, clientId: 'third' })).toBeNull()
     expect(findRoute([], sought)).toBeNull()
   })
 

@@ -20,10 +20,10 @@ const day = 24 * hour
 
 it('compares the sum of what needs a decision, for each acquirer', async () => {
   const name = 'guiche_reconciliation_differences_open'
-  const of = (acquirer: string, kind: string, count: number): Series => [{ acquirer, class: kind }, count]
-  expect(await metWith(name, [of('one', 'amount', 2), of('one', 'fee', 1), of('other', 'late', 5)])).toEqual([
-    ['discrepancy_open', { acquirer: 'one' }, 3],
-  ])
+  const seriesOf = (acquirer: string, kind: string, count: number): Series => [{ acquirer, class: kind }, count]
+  expect(
+    await metWith(name, [seriesOf('one', 'amount', 2), seriesOf('one', 'fee', 1), seriesOf('other', 'late', 5)]),
+  ).toEqual([['discrepancy_open', { acquirer: 'one' }, 3]])
 })
 
 it('keeps the deadlines of different days apart, also once they have passed', async () => {

@@ -38,7 +38,7 @@ describe('a logo', () => {
   }
   const make = (width = 4, height = 2) => PNG.sync.write(new PNG({ width, height }))
   /** A file one pixel wide and two high. */
-  const of = ({ type, depth = 8 }: { type: number; depth?: number }, pixels: Buffer, ...before: Buffer[]) => {
+  const pngOf = ({ type, depth = 8 }: { type: number; depth?: number }, pixels: Buffer, ...before: Buffer[]) => {
     const header = chunk('IHDR', Buffer.from([0, 0, 0, 1, 0, 0, 0, 2, depth, type, 0, 0, 0]))
     const parts = [header, ...before, chunk('IDAT', deflateSync(pixels)), chunk('IEND', Buffer.alloc(0))]
     return Buffer.concat([make().subarray(0, 8), ...parts])
@@ -55,9 +55,9 @@ describe('a logo', () => {
   })
 
   it.each([
-    ['its last filter', of({ type: 6 }, Buffer.from([0, 0, 0, 0, 0, 4, 0, 0, 0, 0]))],
-    ['transparency of 8 bits', of({ type: 3 }, Buffer.alloc(4), transparency)],
-    ['4 bits without transparency', of({ type: 3, depth: 4 }, Buffer.alloc(4), transparency.subarray(0, 15))],
+    ['its last filter', pngOf({ type: 6 }, Buffer.from([0, 0, 0, 0, 0, 4, 0, 0, 0, 0]))],
+    ['transparency of 8 bits', pngOf({ type: 3 }, Buffer.alloc(4), transparency)],
+    ['4 bits without transparency', pngOf({ type: 3, depth: 4 }, Buffer.alloc(4), transparency.subarray(0, 15))],
   ])('is kept with %s', (_, file) => {
     expect(cleanPng(file)).toEqual(file)
   })
@@ -70,8 +70,8 @@ describe('a logo', () => {
     ['one with a wrong checksum', Buffer.from(make().map((byte, index) => (index === 20 ? byte ^ 1 : byte)))],
     ['one too wide', make(801, 1)],
     ['one with two headers', insert(make(), make().subarray(8, 33))],
-    ['one with a filter that does not exist', of({ type: 6 }, Buffer.from([0, 0, 0, 0, 0, 5, 0, 0, 0, 0]))],
-    ['one with transparency of fewer than 8 bits', of({ type: 3, depth: 4 }, Buffer.alloc(4), transparency)],
+    ['one with a filter that does not exist', pngOf({ type: 6 }, Buffer.from([0, 0, 0, 0, 0, 5, 0, 0, 0, 0]))],
+    ['one with transparency of fewer than 8 bits', pngOf({ type: 3, depth: 4 }, Buffer.alloc(4), transparency)],
     ['one with more pixels than it says', insert(make(), chunk('IDAT', deflateSync(Buffer.alloc(1000))))],
     [
       'one that would need much memory',

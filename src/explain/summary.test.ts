@@ -148,12 +148,12 @@ describe('a transaction that is', () => {
 
   it('PAID twice: says what happened to the duplicate payment', () => {
     const one = { acquirer: 'another PSP', end_to_end: 'E2', amount: 500, error_message: null }
-    const of = (more: Pick<DuplicateRecord, 'status'> & Partial<DuplicateRecord>) =>
+    const summaryOf = (more: Pick<DuplicateRecord, 'status'> & Partial<DuplicateRecord>) =>
       ofTransaction(paid, { duplicates: [{ ...one, ...more }] })
     const what = 'It was paid again: R$ 5,00 at another PSP (E2); the duplicate'
-    expect(of({ status: 'returning' })).toContain(`${what} is being returned.`)
-    expect(of({ status: 'returned' })).toContain(`${what} was returned to the payer.`)
-    expect(of({ status: 'held', error_message: 'Conta encerrada' })).toContain(
+    expect(summaryOf({ status: 'returning' })).toContain(`${what} is being returned.`)
+    expect(summaryOf({ status: 'returned' })).toContain(`${what} was returned to the payer.`)
+    expect(summaryOf({ status: 'held', error_message: 'Conta encerrada' })).toContain(
       `${what} is in suspense, because its return failed (Conta encerrada); see \`npx guiche suspense\`.`,
     )
   })
@@ -178,7 +178,7 @@ describe('a transaction that is', () => {
   })
 
   it('REFUNDED, BLOCKED, PROCESSING_INFRACTION and INFRACTION: says where the money is', () => {
-    const of = (status: TransactionRecord['status'], ...disputes: Partial<DisputeRecord>[]) => {
+    const summaryOf = (status: TransactionRecord['status'], ...disputes: Partial<DisputeRecord>[]) => {
       // Of the bank's own returns, without a dispute: 100.
       const amount_returned = disputes.reduce((sum, { returned_amount: amount = 0 }) => sum + amount, 100)
       return ofTransaction({ ...paid, status, amount_returned }, { disputes: disputes.map(dispute) }).replace(
@@ -186,21 +186,21 @@ describe('a transaction that is', () => {
         '',
       )
     }
-    expect(of('REFUNDED')).toBe('REFUNDED: all of the R$ 25,90 was returned to the payer.')
-    expect(of('BLOCKED', {})).toBe(
+    expect(summaryOf('REFUNDED')).toBe('REFUNDED: all of the R$ 25,90 was returned to the payer.')
+    expect(summaryOf('BLOCKED', {})).toBe(
       `BLOCKED: the payer's bank disputes R$ 25,90, since 11:40:00; the amount is blocked until the dispute is decided. If the acquirer does not report the decision, enter it: \`npx guiche infraction accept | reject --transaction ${id}\`.`,
     )
     const returned = { state: 'returned', amount: 1000, returned_amount: 1000 } as const
-    expect(of('BLOCKED', returned, { amount: 500 }, { amount: 300 })).toContain(
+    expect(summaryOf('BLOCKED', returned, { amount: 500 }, { amount: 300 })).toContain(
       "the payer's bank disputes R$ 8,00, since",
     )
-    expect(of('PROCESSING_INFRACTION', { state: 'accepted' }, { state: 'rejected', amount: 100 })).toBe(
+    expect(summaryOf('PROCESSING_INFRACTION', { state: 'accepted' }, { state: 'rejected', amount: 100 })).toBe(
       'PROCESSING_INFRACTION: the dispute of R$ 25,90 was accepted; the amount stays blocked until the acquirer reports its return.',
     )
-    expect(of('INFRACTION', { state: 'returned', returned_amount: 2590 })).toBe(
+    expect(summaryOf('INFRACTION', { state: 'returned', returned_amount: 2590 })).toBe(
       'INFRACTION: R$ 25,90 was returned to the payer after a dispute.',
     )
-    expect(of('INFRACTION', returned)).toBe(
+    expect(summaryOf('INFRACTION', returned)).toBe(
       'INFRACTION: R$ 10,00 was returned to the payer after a dispute. The remaining R$ 14,90 can still be refunded or disputed.',
     )
   })

@@ -56,15 +56,15 @@ it('runs one of the jobs at a time that must leave room for others, and each of 
     })
   }
   const all = Array.from({ length: 20 }, (_, id) => ({ id }))
-  const of = (name: string) => all.map((payload) => ({ name, payload }))
-  await enqueueJobs(database.db, of('slow'))
+  const jobsNamed = (name: string) => all.map((payload) => ({ name, payload }))
+  await enqueueJobs(database.db, jobsNamed('slow'))
   let others = 0
   const quick = async () => {
     others += 1
   }
   await start({ slow, quick }, {}, ['slow'])
   await eventually(() => begun.length === 1)
-  await enqueueJobs(database.db, of('quick'))
+  await enqueueJobs(database.db, jobsNamed('quick'))
   await eventually(() => others === all.length)
   expect(begun).toHaveLength(1)
   for (let count = 1; count < all.length; count += 1) {

@@ -93,7 +93,7 @@ export async function startJobs(options: Options): Promise<Jobs> {
   }))
   // After a crash, nothing should have to wait for its first period. One after another and in one statement: many at the
   // same time would open as many connections.
-  const begun = attempt(log, async () => {
+  const starting = attempt(log, async () => {
     const needed: JobRow[] = []
     for (const { name, everyMs, isNeeded } of all)
       if (everyMs < longPeriodMs && (await isNeeded())) needed.push(toRecurring(name))
@@ -123,7 +123,7 @@ export async function startJobs(options: Options): Promise<Jobs> {
   return {
     async stop() {
       stopping.abort()
-      await Promise.all([begun, ...recurring.map(async (one) => await one.stop())])
+      await Promise.all([starting, ...recurring.map(async (one) => await one.stop())])
       await runner.ended()
     },
   }

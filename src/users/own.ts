@@ -72,7 +72,7 @@ export async function offerSecondFactor(
 }
 
 /**
- * Turns the second factor on. All other sessions end, because they were begun without it.
+ * Turns the second factor on. All other sessions end, because they began without it.
  *
  * @throws {AppError} `validation_failed` if the code does not belong to the offered secret
  */

@@ -69,8 +69,8 @@ function toOutgoing(deps: SettleWithdrawalDeps, row: WithdrawalRow): OutgoingPay
       if (row.status === 'PENDING') {
         // The request would not be sent, and then count as one whose outcome is unknown.
         if (deps.acquirers.named(row.acquirer).isPausing()) return null
-        const begun = await begin(deps, row)
-        return begun && toOutgoing(deps, begun)
+        const sending = await begin(deps, row)
+        return sending && toOutgoing(deps, sending)
       }
       return (await updateRequested(deps.db, row, row.requested_at, at))
         ? toOutgoing(deps, { ...row, requested_at: at })
@@ -99,7 +99,7 @@ function firstRequestedAtOf({ status, status_dates }: WithdrawalRow): Date | nul
 
 /** PENDING to PROCESSING; null when it was canceled, is pending review or was already sent. */
 async function begin(deps: SettleWithdrawalDeps, { merchant_id, id }: WithdrawalRow): Promise<WithdrawalRow | null> {
-  const begun = await deps.db.transaction(async (tx) => {
+  const sending = await deps.db.transaction(async (tx) => {
     const row = await lockWithdrawal(tx, merchant_id, id)
     assert(row, 'a withdrawal to send exists')
     if (row.review_reason !== null || row.status !== 'PENDING') return null
@@ -107,8 +107,8 @@ async function begin(deps: SettleWithdrawalDeps, { merchant_id, id }: Withdrawal
     const checkAt = new Date(now.getTime() + sendLeaseMs)
     return await changeStatus(tx, row, { to: 'PROCESSING', now, checkAt, set: {} })
   })
-  if (begun) deps.wakeDeliveries()
-  return begun
+  if (sending) deps.wakeDeliveries()
+  return sending
 }
 
 /**

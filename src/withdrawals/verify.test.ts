@@ -28,7 +28,7 @@ const fee: Transfer = ['sent', 'fee', 'reserved', 'fees', 50]
 const released: Transfer = ['released', 'withdrawal_released', 'reserved', 'available', 1_050]
 const returned: Transfer = ['returned', 'withdrawal_returned', 'acquirer', 'available', 1_000]
 const repaid: Transfer = ['released', 'debt_repaid', 'available', 'debt', 1_050]
-const of = (transfer: Transfer, amount: number): Transfer => [...transfer.slice(0, 4), amount] as Transfer
+const withAmount = (transfer: Transfer, amount: number): Transfer => [...transfer.slice(0, 4), amount] as Transfer
 
 const right: Record<string, Transfer[]> = {
   PENDING: [reserved],
@@ -37,7 +37,13 @@ const right: Record<string, Transfer[]> = {
   FAILED: [reserved, released],
   CANCELED: [reserved, released, repaid],
   REJECTED: [reserved, released],
-  REFUNDED: [reserved, sent, fee, of(returned, 400), ['returned:1000', ...of(returned, 600).slice(1)] as Transfer],
+  REFUNDED: [
+    reserved,
+    sent,
+    fee,
+    withAmount(returned, 400),
+    ['returned:1000', ...withAmount(returned, 600).slice(1)] as Transfer,
+  ],
 }
 
 async function withdrawal(status: string): Promise<void> {
@@ -96,8 +102,8 @@ it.each(
 it.each<[string, string, Transfer[]]>([
   ['was released and sent', 'PROCESSED', [reserved, sent, fee, released]],
   ['is PENDING and was sent', 'PENDING', [reserved, sent, fee]],
-  ['has another amount', 'PROCESSED', [reserved, of(sent, 999), fee]],
-  ['reserved without the fee', 'PENDING', [of(reserved, 1_000)]],
+  ['has another amount', 'PROCESSED', [reserved, withAmount(sent, 999), fee]],
+  ['reserved without the fee', 'PENDING', [withAmount(reserved, 1_000)]],
   [
     'was sent from another account',
     'PROCESSED',
@@ -115,11 +121,19 @@ it.each<[string, string, Transfer[]]>([
 
 it.each<[string, string, Transfer[]]>([
   ['is REFUNDED with nothing returned', 'REFUNDED', [reserved, sent, fee]],
-  ['got back more than was sent', 'REFUNDED', [reserved, sent, fee, of(returned, 1_001)]],
+  ['got back more than was sent', 'REFUNDED', [reserved, sent, fee, withAmount(returned, 1_001)]],
   ['got something back and is not REFUNDED', 'PROCESSED', [reserved, sent, fee, returned]],
   ['repaid a debt with nothing', 'PROCESSED', [reserved, sent, fee, repaid]],
-  ['got a part back twice in one event', 'REFUNDED', [reserved, sent, fee, of(returned, 400), of(returned, 400)]],
-  ['repaid a debt twice in one event', 'CANCELED', [reserved, released, of(repaid, 500), of(repaid, 500)]],
+  [
+    'got a part back twice in one event',
+    'REFUNDED',
+    [reserved, sent, fee, withAmount(returned, 400), withAmount(returned, 400)],
+  ],
+  [
+    'repaid a debt twice in one event',
+    'CANCELED',
+    [reserved, released, withAmount(repaid, 500), withAmount(repaid, 500)],
+  ],
 ])('finds one that %s', async (_, status, transfers) => {
   await withdrawal(status)
   expect(await breachesWith(transfers)).toContain('withdrawal_returned')

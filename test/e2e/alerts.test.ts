@@ -139,11 +139,11 @@ it('shows open and ended alerts to the operator, in the language of the screen',
   type List = { data: { title: string; endedAt: string | null }[] }
   const list = async (language: string) =>
     (await desk.call<List>(`/dashboard/api/alerts?language=${language}`)).body.data
-  const of = (alerts: List['data'], title: string) => alerts.filter((one) => one.title === title)
-  expect(of(await list('en'), frozen)).toMatchObject([{ endedAt: expect.any(String) }])
+  const alertsTitled = (alerts: List['data'], title: string) => alerts.filter((one) => one.title === title)
+  expect(alertsTitled(await list('en'), frozen)).toMatchObject([{ endedAt: expect.any(String) }])
   await freeze()
   await check()
-  const inPortuguese = of(await list('pt'), 'Saques e devoluções estão bloqueados')
+  const inPortuguese = alertsTitled(await list('pt'), 'Saques e devoluções estão bloqueados')
   expect(inPortuguese).toMatchObject([{ endedAt: null }, { endedAt: expect.any(String) }])
   await release()
   service.clock.advance(6 * 60_000)

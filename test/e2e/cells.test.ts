@@ -211,12 +211,12 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
     if (!answer) throw new Error('no answer')
     return answer
   }
-  const form = (of: TestService) => ({
+  const form = (gateway: TestService) => ({
     path: '/auth/token',
     body: new URLSearchParams({
       grant_type: 'client_credentials',
-      client_id: of.sandbox.clientId,
-      client_secret: of.sandbox.clientSecret,
+      client_id: gateway.sandbox.clientId,
+      client_secret: gateway.sandbox.clientSecret,
     }).toString(),
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
   })
@@ -232,9 +232,9 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
   const tokenFrom = async (requested: Requested) => String(JSON.parse((await callCell(requested)).text).access_token)
 
   it.runIf(runs).each(names)('a shop of the cell %s gets a token, creates, reads and is paid', async (cell) => {
-    const of = cells[cell]
-    expect(cellOfToken(await tokenFrom(form(of)))).toBe(cell)
-    const token = await tokenFrom(basic(of))
+    const gateway = cells[cell]
+    expect(cellOfToken(await tokenFrom(form(gateway)))).toBe(cell)
+    const token = await tokenFrom(basic(gateway))
     const headers = bearer(token)
     const body = JSON.stringify({ amount: 1_000, paymentMethod: 'PIX', pix: {} })
     const created = await callCell({ path: '/transaction', body, headers })
@@ -245,13 +245,13 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
     const { url } = JSON.parse((await callCell({ path: `/transaction/${id}/payment-link`, headers })).text)
     expect((await callCell({ path: new URL(url).pathname })).status).toBe(200)
 
-    const bank = await openQuietBank(of)
+    const bank = await openQuietBank(gateway)
     const payment = await bank.payQuietly(pixResponse.uri)
     expect(cellOfId(fromTxid(payment.txid) ?? '')).toBe(cell)
-    const path = `${await callbackPathOf(of)}/pix`
+    const path = `${await callbackPathOf(gateway)}/pix`
     expect((await callCell({ path, body: JSON.stringify({ pix: [payment] }) })).status).toBe(200)
-    of.clock.advance(10_000)
-    await untilStatus(of, id, 'PAID')
+    gateway.clock.advance(10_000)
+    await untilStatus(gateway, id, 'PAID')
     await bank.close()
   })
 

@@ -170,9 +170,9 @@ it('sends the events of another merchant while one has more than it can send', a
     const { body } = await service.call<{ id: string }>('/transaction', { body: smallestTransaction() })
     let added = 1
     const addMore = async () => {
-      const of = { merchantId: busy, recordId: body.id, status: 'PAID', occurredAt: clock.now() } as const
+      const event = { merchantId: busy, recordId: body.id, status: 'PAID', occurredAt: clock.now() } as const
       // Each waits for the one before, because all are of one record.
-      await commitEvents(db, ...Array.from({ length: 500 }, () => testEvent({ ...of, sequence: ++added })))
+      await commitEvents(db, ...Array.from({ length: 500 }, () => testEvent({ ...event, sequence: ++added })))
     }
     await addMore()
     await eventually(async () => (await numberOf(busy)) > 0)

@@ -270,12 +270,12 @@ it('shows the balances at the end of each day', async () => {
   const days = await owner.call<{ data: { day: string; available: number; reserved: number }[] }>(
     '/dashboard/api/balance-history?days=40',
   )
-  const of = (day: string) => days.body.data.find((one) => one.day === day)
+  const rowOf = (day: string) => days.body.data.find((one) => one.day === day)
   expect(days.body.data).toHaveLength(40)
-  expect(of('2026-03-01')).toMatchObject({ available: 0 })
+  expect(rowOf('2026-03-01')).toMatchObject({ available: 0 })
   const closing = await service.call<{ available: number }>('/balance?at=2026-03-20T12:00:00Z')
-  expect(of('2026-03-02')).toMatchObject({ available: closing.body.available, reserved: 0 })
-  expect(of('2026-03-31')).toMatchObject({ available: closing.body.available })
+  expect(rowOf('2026-03-02')).toMatchObject({ available: closing.body.available, reserved: 0 })
+  expect(rowOf('2026-03-31')).toMatchObject({ available: closing.body.available })
   expect(days.body.data.at(-1)).toMatchObject({ day: '2026-04-01', available: closing.body.available + 2_955 })
 })
 

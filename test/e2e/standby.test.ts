@@ -58,9 +58,9 @@ async function list(query = 'perPage=100'): Promise<Page> {
 /** How many reads had each outcome. */
 async function outcomes(): Promise<Record<'standby' | 'lag' | 'away' | 'conflict', number>> {
   const { text } = await service.call<string>('/metrics')
-  const of = (outcome: string) =>
+  const countOf = (outcome: string) =>
     Number(new RegExp(`^guiche_standby_reads_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
-  return { standby: of('standby'), lag: of('lag'), away: of('away'), conflict: of('conflict') }
+  return { standby: countOf('standby'), lag: countOf('lag'), away: countOf('away'), conflict: countOf('conflict') }
 }
 
 /** Reads lists until one of them has this outcome. */

@@ -63,10 +63,10 @@ function findUnblocked({ transactions, refunds, disputes, bank }: Seen): string[
     const known = disputes.find(({ acquirer_reference }) => acquirer_reference === dispute.id)
     if (!known) return [`the dispute ${dispute.id} of transaction ${row.id} is not known`]
     if (known.state !== 'open' && known.state !== 'accepted') return []
-    const of = <One extends { transaction_id: string }>(all: One[]) =>
+    const ofTransaction = <One extends { transaction_id: string }>(all: One[]) =>
       all.filter((one) => one.transaction_id === row.id)
-    const refunded = sum(of(refunds), ({ status, amount }) => (status === 'REFUNDED' ? amount : 0))
-    const elsewhere = sum(of(disputes), (one) => (one.id === known.id ? 0 : one.returned_amount))
+    const refunded = sum(ofTransaction(refunds), ({ status, amount }) => (status === 'REFUNDED' ? amount : 0))
+    const elsewhere = sum(ofTransaction(disputes), (one) => (one.id === known.id ? 0 : one.returned_amount))
     const expected = Math.min(dispute.amount, (row.amount_paid ?? 0) - refunded - elsewhere)
     return known.amount >= expected
       ? []

@@ -230,8 +230,8 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     const upload = async (bytes: number) => {
       const type = { 'content-type': 'application/octet-stream' }
       const headers = { ...type, cookie: user.cookie, 'x-csrf-token': user.csrfToken }
-      const of = `/dashboard/api/infraction/${randomUUID()}/file/${randomUUID()}?name=proof.pdf`
-      return await request({ method: 'PUT', path: of, headers, body: 'x'.repeat(bytes) })
+      const path = `/dashboard/api/infraction/${randomUUID()}/file/${randomUUID()}?name=proof.pdf`
+      return await request({ method: 'PUT', path, headers, body: 'x'.repeat(bytes) })
     }
     // Guichê has read it, and knows no such dispute.
     const answer = await upload(fileBytesMax)

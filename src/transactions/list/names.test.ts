@@ -190,9 +190,13 @@ it('counts merchants with many transactions, once these are some minutes old', a
 })
 
 it('keeps the customers of a name while they are few', async () => {
-  const of = (name: string, documents: number, more: Row = {}) =>
+  const rowsNamed = (name: string, documents: number, more: Row = {}) =>
     Array.from({ length: documents }, (_, index) => ({ merchantId: merchant, name, document: String(index), ...more }))
-  await insert(db, [...of('rara silva', 64), ...of('comum silva', 65), ...of('sem silva', 1, { document: null })])
+  await insert(db, [
+    ...rowsNamed('rara silva', 64),
+    ...rowsNamed('comum silva', 65),
+    ...rowsNamed('sem silva', 1, { document: null }),
+  ])
   const count = async (days: number) => await countNames(db, merchant, new Date(startsAt + days * dayMs))
   const kept = async () =>
     (await namesOf()).map(({ name, count, documents }) => [name, count, documents?.length ?? null])
@@ -203,8 +207,8 @@ it('keeps the customers of a name while they are few', async () => {
     ['sem silva', 1, null],
   ])
   await insert(db, [
-    ...of('rara silva', 1, { at: startsAt + dayMs }),
-    ...of('comum silva', 1, { at: startsAt + dayMs }),
+    ...rowsNamed('rara silva', 1, { at: startsAt + dayMs }),
+    ...rowsNamed('comum silva', 1, { at: startsAt + dayMs }),
   ])
   await count(2)
   expect(await kept()).toEqual([

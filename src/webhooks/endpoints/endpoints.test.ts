@@ -22,7 +22,7 @@ const deps = () => ({ db: bench.database.db, clock, key })
 const ofMerchant = () => ({ merchantId: bench.merchant.merchantId, by: null })
 const register = async (url: string, input: { eventTypes?: string[]; description?: string } = {}) =>
   await createEndpoint(deps(), { ...ofMerchant(), input: { url, ...input } as never })
-const of = ({ id }: EndpointRow) => ({ ...ofMerchant(), endpointId: id })
+const targetOf = ({ id }: EndpointRow) => ({ ...ofMerchant(), endpointId: id })
 
 async function follow(row: EndpointRow): Promise<void> {
   const jobs = endpointJobs({ ...deps(), wakeDeliveries: () => {} })
@@ -121,7 +121,7 @@ describe('a registered endpoint', () => {
     await setUp()
     const receiver = await receive()
     const { row, secret } = await register(receiver.url)
-    const next = await rotateEndpointSecret(deps(), { ...of(row), overlapHours: 1 })
+    const next = await rotateEndpointSecret(deps(), { ...targetOf(row), overlapHours: 1 })
     await commitEvents(bench.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
     work()
     await receiver.until(1)
@@ -144,13 +144,13 @@ describe('a rotation of an endpoint’s secret', () => {
     await setUp()
     const { row, secret } = await register('https://shop.example/hook')
     const secretId = randomUUID()
-    const lost = await rotateEndpointSecret(deps(), { ...of(row), secretId })
+    const lost = await rotateEndpointSecret(deps(), { ...targetOf(row), secretId })
     clock.advance(second)
-    const again = await rotateEndpointSecret(deps(), { ...of(row), secretId })
+    const again = await rotateEndpointSecret(deps(), { ...targetOf(row), secretId })
     expect(again.formerExpiresAt).toEqual(lost.formerExpiresAt)
     expect(await live(row)).toEqual([[again.secret, secret], [bench.merchant.secret]])
-    await rotateEndpointSecret(deps(), of(row))
-    const late = rotateEndpointSecret(deps(), { ...of(row), secretId })
+    await rotateEndpointSecret(deps(), targetOf(row))
+    const late = rotateEndpointSecret(deps(), { ...targetOf(row), secretId })
     await expect(late).rejects.toMatchObject({ code: 'validation_failed' })
   })
 
@@ -158,8 +158,8 @@ describe('a rotation of an endpoint’s secret', () => {
     await setUp()
     const [one, other] = [await register('https://shop.example/one'), await register('https://shop.example/other')]
     const secretId = randomUUID()
-    const { secret } = await rotateEndpointSecret(deps(), { ...of(one.row), secretId })
-    const wrong = rotateEndpointSecret(deps(), { ...of(other.row), secretId })
+    const { secret } = await rotateEndpointSecret(deps(), { ...targetOf(one.row), secretId })
+    const wrong = rotateEndpointSecret(deps(), { ...targetOf(other.row), secretId })
     await expect(wrong).rejects.toMatchObject({ code: 'validation_failed' })
     expect((await live(one.row))[0]).toEqual([secret, one.secret])
     expect((await live(other.row))[0]).toEqual([other.secret])
@@ -180,8 +180,8 @@ describe('a change of an endpoint', () => {
   it.each(['disabled', 'deleted'])('%s: what waits for it is canceled, and later events are not sent', async (how) => {
     await setUp()
     const { receiver, row, event } = await fail()
-    if (how === 'deleted') await deleteEndpoint(deps(), of(row))
-    else await changeEndpoint(deps(), { ...of(row), input: { enabled: false } })
+    if (how === 'deleted') await deleteEndpoint(deps(), targetOf(row))
+    else await changeEndpoint(deps(), { ...targetOf(row), input: { enabled: false } })
     await follow(row)
     await until('canceled', 2)
     await commitEvents(bench.database.db, testEvent({ ...event, sequence: 3 }))
@@ -197,7 +197,7 @@ describe('a change of an endpoint', () => {
     await bench.database.db.transaction(async (tx) => {
       enqueueEvents(tx, [testEvent({ ...ofMerchant(), occurredAt: clock.now() })])
       await tx.query(sql`select`)
-      await deleteEndpoint(deps(), of(row))
+      await deleteEndpoint(deps(), targetOf(row))
     })
     work()
     await until('canceled')
@@ -208,36 +208,39 @@ describe('a change of an endpoint', () => {
     await setUp()
     const { row } = await fail()
     const next = await receive()
-    await changeEndpoint(deps(), { ...of(row), input: { url: next.url } })
+    await changeEndpoint(deps(), { ...targetOf(row), input: { url: next.url } })
     await follow(row)
     await until('delivered', 2)
     expect(next.received.map(({ event }) => event.data.sequence)).toEqual([1, 2])
     expect((await deliveries()).map(({ url }) => url)).toEqual([next.url, next.url])
   })
 
-  it.each([410, 500])('of its URL while the former one answers %d: its answer does not count for the new one', async (status) => {
-    await setUp()
-    let answer = () => {}
-    const former = await receive((response) => {
-      answer = () => response.writeHead(status).end()
-    })
-    const next = await receive()
-    const { row } = await register(former.url)
-    await commitEvents(bench.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
-    work()
-    await former.until(1)
-    await changeEndpoint(deps(), { ...of(row), input: { url: next.url } })
-    answer()
-    await eventually(async () => (await deliveries())[0]?.attempts.length === 1)
-    expect(await stateOf(row)).toMatchObject({ url: next.url, disabled_at: null, failing_since: null })
-  })
+  it.each([410, 500])(
+    'of its URL while the former one answers %d: its answer does not count for the new one',
+    async (status) => {
+      await setUp()
+      let answer = () => {}
+      const former = await receive((response) => {
+        answer = () => response.writeHead(status).end()
+      })
+      const next = await receive()
+      const { row } = await register(former.url)
+      await commitEvents(bench.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
+      work()
+      await former.until(1)
+      await changeEndpoint(deps(), { ...targetOf(row), input: { url: next.url } })
+      answer()
+      await eventually(async () => (await deliveries())[0]?.attempts.length === 1)
+      expect(await stateOf(row)).toMatchObject({ url: next.url, disabled_at: null, failing_since: null })
+    },
+  )
 
   it('enables it again: later events are sent, and canceled ones with a resend', async () => {
     await setUp()
     const receiver = await receive()
     const { row } = await register(receiver.url)
     await enqueue(receiver.url.replace('hook', 'own'))
-    await changeEndpoint(deps(), { ...of(row), input: { enabled: false } })
+    await changeEndpoint(deps(), { ...targetOf(row), input: { enabled: false } })
     work()
     await until('canceled')
     await until('delivered')
@@ -245,7 +248,7 @@ describe('a change of an endpoint', () => {
     const resend = async (endpointId?: string) =>
       await resendDelivery(bench.database.db, { ...ofMerchant(), eventId, endpointId, now: clock.now() })
     expect(await resend(row.id)).toBeNull()
-    await changeEndpoint(deps(), { ...of(row), input: { enabled: true } })
+    await changeEndpoint(deps(), { ...targetOf(row), input: { enabled: true } })
     expect(await resend(row.id)).toBe('pending')
     await receiver.until(2)
     expect(receiver.received.map(({ path }) => path)).toEqual(['/own', '/hook'])
@@ -281,8 +284,8 @@ describe('an endpoint is disabled automatically', () => {
       update webhook_endpoints set disabled_at = ${new Date(clock.now().getTime() + 1_000)}, disabled_reason = 'failing'
       where id = ${later.id}`)
     expect((await listDisabledEndpoints(bench.database.db, 1)).map((one) => one.receiver)).toEqual([row.receiver])
-    await changeEndpoint(deps(), { ...of(later), input: { enabled: false } })
-    await changeEndpoint(deps(), { ...of(row), input: { enabled: false } })
+    await changeEndpoint(deps(), { ...targetOf(later), input: { enabled: false } })
+    await changeEndpoint(deps(), { ...targetOf(row), input: { enabled: false } })
     expect(await alerting()).toEqual([])
   })
 

@@ -132,15 +132,15 @@ export default function Day() {
 function Totals({ day: { ledgerSide, acquirerSide, dated } }: { day: ClosedDayView }) {
   const t = useText(words)
   const format = useFormat()
-  const of = (amount: Amount) => <AmountCell amount={amount} />
+  const cellOf = (amount: Amount) => <AmountCell amount={amount} />
   const rows: [name: string, acquirer: ReactNode, ledger: ReactNode][] = [
     [t.opening, format.money(acquirerSide.opening), format.money(ledgerSide.opening)],
-    [t.in, of(acquirerSide.in), of(ledgerSide.in)],
-    [t.returned, of(acquirerSide.returned), of(ledgerSide.returned)],
-    [t.paidOut, of(acquirerSide.paidOut), of(ledgerSide.paidOut)],
-    [t.payoutsReturned, '–', of(ledgerSide.payoutsReturned)],
+    [t.in, cellOf(acquirerSide.in), cellOf(ledgerSide.in)],
+    [t.returned, cellOf(acquirerSide.returned), cellOf(ledgerSide.returned)],
+    [t.paidOut, cellOf(acquirerSide.paidOut), cellOf(ledgerSide.paidOut)],
+    [t.payoutsReturned, '–', cellOf(ledgerSide.payoutsReturned)],
     [t.fees, acquirerSide.fees === null ? t.notReported : format.money(acquirerSide.fees), '–'],
-    [t.corrections, '–', of(ledgerSide.corrections)],
+    [t.corrections, '–', cellOf(ledgerSide.corrections)],
     [t.closing, format.money(acquirerSide.closing), format.money(ledgerSide.closing)],
   ]
   return (
