@@ -258,6 +258,16 @@ describe('what is missing is reported with the setting to change', () => {
     })
   })
 
+  it('an API that is not reached, whose application is then not judged', async () => {
+    const { findings, findingOf } = await probe(settingsOf(), (request, answer) => {
+      if (request.isToken) return answer
+      throw Object.assign(new Error('x'), { code: 'ECONNREFUSED' })
+    })
+    expect(findingOf('token').state).toBe('ok')
+    expect(findingOf('charges')).toMatchObject({ state: 'missing', said: expect.stringContaining('ECONNREFUSED') })
+    expect(findings.map(({ subject }) => subject)).not.toContain('application')
+  })
+
   it('a wrong path for tokens, with the one that works', async () => {
     const token = { path: '/auth/server/oauth/token' }
     const nowhere = json(404, { message: 'no Route matched with those values' })

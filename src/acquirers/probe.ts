@@ -32,8 +32,8 @@ const unknownTxid = '00000000000000000000000000000000'
 const unknownId = unknownTxid
 
 /**
- * Sends a PSP every read-only request that the gateway uses, and reports what works, what is missing and which setting
- * to change. Nothing is written at the PSP.
+ * Sends a PSP read-only requests, one for each function that the gateway uses, and reports what works, what is missing
+ * and which setting to change. Nothing is written at the PSP.
  */
 export async function probeAcquirer(settings: AcquirerSettings, { send, ...others }: ProbeDeps): Promise<Finding[]> {
   const deps = { ...others, send: (request: HttpRequest) => send(withUuid(request)) }
@@ -81,7 +81,7 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
           'this PSP sends no payouts: withdrawals need another acquirer, or `overrides.offers.payouts` at Efí, Banco Inter or Sicoob',
         ),
     profile.offers.disputes
-      ? disputes(await get(paths.disputes, lastDay(deps.clock, 10)))
+      ? disputes(await get(paths.disputes, lastDay(deps.clock, profile.list.pageSize)))
       : skipped('disputes (MED)', 'this PSP’s API lists none: a return under MED appears in the payment'),
     profile.offers.balance === 'none'
       ? skipped('balance', 'this PSP’s API does not report it: compare it with `guiche ledger accounts` by hand')
@@ -91,7 +91,8 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
           'overrides.paths.balance, overrides.offers.balance',
         ),
   )
-  if (statuses.every((status) => status === 401)) findings.push(otherApplication)
+  // Without any answer the host of the API is not reached, which each finding says.
+  if (statuses.length > 0 && statuses.every((status) => status === 401)) findings.push(otherApplication)
   return findings
 }
 
