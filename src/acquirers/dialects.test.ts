@@ -129,7 +129,8 @@ describe.each(dialectNames)('%s', (name) => {
     for await (const _ of acquirer.listPayments(range)) expect.unreachable()
     const lists = requests.filter(({ isToken }) => !isToken)
     const { daysMax } = dialects[name].profile.list
-    expect(lists).toHaveLength(daysMax === null ? 1 : Math.ceil(11 / daysMax))
+    // The range is 123 ms shorter than ten days.
+    expect(lists).toHaveLength(daysMax === null ? 1 : Math.ceil(10 / daysMax))
     for (const { path, query } of lists) {
       expect(path).toBe(expected[name].pix)
       expect([query.inicio, query.fim].join()).toMatch(/^[\dT:-]{19}Z,[\dT:-]{19}Z$/)
@@ -202,7 +203,7 @@ describe('an answer', () => {
     ],
     ['bb', 422, { statusCode: 422, error: 'Unprocessable Entity', message: 'Txid já existe.' }],
     ['itau', 422, { title: 'x', violacoes: [{ razao: '422 : {"codigo":"1","mensagem":"Txid já existe."}' }] }],
-  ] as const)('of %s to a repeat (%i) is looked into', async (name, status, body) => {
+  ] as const)('of %s that refuses a repeat (%i) is followed by a query', async (name, status, body) => {
     const { acquirer } = open(name, (request) => existing(request, json(status, body)))
     const created = await acquirer.createCharge({ txid, amount: cents(1050), expiresInSeconds: 900 })
     expect(created).toMatchObject({ outcome: 'created' })
@@ -236,12 +237,12 @@ describe('an answer', () => {
     { message: 'no Route matched with those values' },
     { timestamp: 1, status: 404, error: 'Not Found', path: '/v9/cob' },
     { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No static resource v9/cob.' },
-  ])('404 of who knows no such path is unknown: %j', async (body) => {
+  ])('404 of a server that has no such path is unknown: %j', async (body) => {
     const { acquirer } = open('sicredi', () => json(404, body))
     await expect(acquirer.findCharge(txid)).rejects.toThrow(/check baseUrl and overrides.paths/)
   })
 
-  it('404 of the PSP is not', async () => {
+  it('404 of the PSP itself means that there is none', async () => {
     for (const body of [
       { nome: 'cobranca_nao_encontrada', mensagem: 'x' },
       { type: 'https://pix.bcb.gov.br/api/v2/error/CobNaoEncontrado', title: 'x', status: 404 },

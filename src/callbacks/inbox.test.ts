@@ -213,6 +213,7 @@ it('reports due and failing notices in its metrics', async () => {
   const reported = await payMany(2)
   await keep(reported)
   const keys = reported.map(({ notices }) => notices[0]?.eventKey ?? '')
+  await service.db.query(sql`update callback_inbox set last_error = 'away' where event_key = ${keys[0] ?? ''}`)
   // Locked by another connection, so that the service cannot take them while they are counted.
   const holder = await service.db.pool.connect()
   await holder.query('begin')
@@ -220,7 +221,7 @@ it('reports due and failing notices in its metrics', async () => {
   service.clock.advance(leaseMs + 5_000)
   expect(await value('guiche_callbacks_due')).toBe(2)
   expect(await value('guiche_callbacks_oldest_due_seconds')).toBe(5)
-  await holder.query(`update callback_inbox set last_error = 'away' where event_key = $1`, [keys[0]])
+  expect(await value('guiche_callbacks_failing')).toBe(1)
   await holder.query('commit')
   holder.release()
   await untilInbox(service, keys[0] ?? '', 'settled')

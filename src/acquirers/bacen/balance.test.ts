@@ -63,7 +63,7 @@ it('offers no balance where the PSP’s API does not report one', () => {
   expect(open(send, { ...efi.profile, offers: { ...efi.profile.offers, balance: 'none' } }).readBalance).toBeNull()
 })
 
-it('follows the receipts, fees, blocks and payouts of the simulated Efí', async () => {
+it('follows the receipts, fees and blocks of the simulated Efí', async () => {
   const database = await createEmptyDatabase()
   cleanups.push(database.drop)
   const bank = await testSimulator(database.db.pool, { dialect: { ...quirksOf('efi'), testsWebhook: false } })

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { HttpResponse } from '../../../simulator/http.ts'
@@ -234,7 +235,7 @@ describe('the simulator', () => {
   const at = (name: 'inter' | 'sicoob') => simulators[name] ?? expect.unreachable()
   const keysOf = (value: unknown): string[] => Object.keys(Object(value)).toSorted()
 
-  it('answers with the fields that Inter documents, and the same to the same key', async () => {
+  it('answers with the fields that Inter documents', async () => {
     const body = { valor: 15.1, descricao: 'x', destinatario: { tipo: 'CHAVE', chave: '52998224725' } }
     const taken = await at('inter').request('POST', '/banking/v2/pix', { body })
     expect(keysOf(taken.body)).toEqual(keysOf(interPsp.taken))
@@ -265,19 +266,24 @@ describe('the simulator', () => {
   })
 
   it.each(['inter', 'sicoob'] as const)(
-    '%s pays a payout, refuses one by its amount, and does not know an id that it did not issue',
+    '%s pays a payout once, refuses one by its amount, and does not know an id that it did not issue',
     async (name) => {
       const simulator = at(name)
       const { payouts } = open(name, simulator.handle, async () => await simulator.handle(tokenRequest()))
       const prepared = await payouts.prepare?.(order)
       const named = prepared?.outcome === 'prepared' ? prepared.reference : null
-      const sent = await payouts.send({ ...order, payoutId: txidOf(name === 'inter' ? 11 : 12), reference: named })
+      const input = { ...order, payoutId: txidOf(name === 'inter' ? 11 : 12), reference: named }
+      const sent = await payouts.send(input)
       const key = { payoutId: order.payoutId, reference: 'reference' in sent ? (sent.reference ?? null) : named }
       expect(await payouts.find(key)).toMatchObject({ outcome: 'done' })
+      expect(await payouts.send(input)).toMatchObject(name === 'inter' ? sent : { outcome: 'done' })
       const refused = { ...order, payoutId: txidOf(13), amount: refusedPayoutAmount }
       const again = await payouts.prepare?.(refused)
       const reference = again?.outcome === 'prepared' ? again.reference : null
       expect(await payouts.send({ ...refused, reference })).toMatchObject({ outcome: 'refused' })
+      const other = { payoutId: order.payoutId, reference: name === 'inter' ? randomUUID() : `E${'0'.repeat(31)}` }
+      if (name === 'inter') await expect(payouts.find(other)).rejects.toThrow(AcquirerUnavailable)
+      else expect(await payouts.find(other)).toBeNull()
     },
   )
 })
