@@ -6,7 +6,8 @@ import type { CallbackAccess } from './callbacks.ts'
 
 /**
  * The port to a bank or PSP: what the gateway needs from it, in the gateway's own terms. There is one adapter, bacen/:
- * it speaks the Central Bank's API Pix, as all large PSPs do. An acquirer is stateless and uses no database.
+ * it speaks the Central Bank's API Pix, as all large PSPs do. An acquirer uses no database: it has its token, the state
+ * of its breaker and its certificate in memory only.
  *
  * A method resolves when the outcome is certain, and throws {@link AcquirerUnavailable} when it is unknown: a
  * time-out, a broken connection, a 5xx. Unknown is not failed: the caller repeats the request under the same txid.
@@ -23,7 +24,7 @@ export type Acquirer = {
   isAvailable(): boolean
   /** True while the breaker refuses requests. It ends before the circuit closes: then one request tests it. */
   isPausing(): boolean
-  /** Our client certificate; null where the PSP requires none. `expiresAt` is null where it cannot be read. */
+  /** Our client certificate; null where none is configured. */
   readonly certificate: { expiresAt(): Date | null } | null
   /** The fees agreed with the PSP; null where none is configured. */
   readonly fees: { payment: FeeAgreed | null; payout: FeeAgreed | null }
@@ -35,8 +36,8 @@ export type Acquirer = {
   /** The charge with its payments, or null when the acquirer has none under this txid. */
   findCharge(txid: string): Promise<Charge | null>
   /**
-   * Has the acquirer remove a charge, so that nobody can pay it any more. Only {@link findCharge} says whether it did: a
-   * payment may have been faster. Idempotent.
+   * Has the acquirer remove a charge, so that nobody can pay it any more. Only {@link findCharge} says whether it did:
+   * a payment may have been faster. Idempotent.
    */
   removeCharge(txid: string): Promise<Removal>
   /** One incoming payment, or null. An endToEndId is case-sensitive. */
@@ -61,8 +62,8 @@ export type Acquirer = {
   /** Registers the address for callbacks. The acquirer POSTs to it with `/pix` appended, as the standard says. */
   registerCallback(url: string): Promise<void>
   /**
-   * What a callback claims. It is a hint, never proof: the caller queries the acquirer. Calls `onSkipped` for each entry
-   * that it skips. Throws {@link UnreadableCallback}.
+   * What a callback claims. It is a hint, never proof: the caller queries the acquirer. Calls `onSkipped` for each
+   * entry that it skips. Throws {@link UnreadableCallback}.
    */
   readCallback(body: unknown, onSkipped?: (reason: SkipReason) => void): CallbackNotice[]
 }
@@ -70,8 +71,8 @@ export type Acquirer = {
 export type Range = { from: Date; to: Date }
 
 /**
- * `onUnreadable` is called for each unreadable entry of a list. Without it the list yields its readable entries and then
- * throws {@link UnreadableAnswer}.
+ * `onUnreadable` is called for each unreadable entry of a list, up to a limit. Without it, and beyond the limit, the
+ * list yields its readable entries and then throws {@link UnreadableAnswer}.
  */
 export type OnUnreadable = { onUnreadable?: (entry: UnreadableEntry) => void }
 

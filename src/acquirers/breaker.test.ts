@@ -71,7 +71,7 @@ it('closes when the request that tests it is answered with 429', async () => {
   expect(breaker.isClosed()).toBe(true)
 })
 
-it('lets one request through after a while, also by a clock that was set back, and all of them after its answer', async () => {
+it('lets one request through after a while, even if the clock was set back, and all after its answer', async () => {
   const breaker = await openBreaker()
   vi.setSystemTime(Date.now() - 2 * 3_600_000)
   vi.advanceTimersByTime(60_000)

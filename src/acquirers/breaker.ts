@@ -6,7 +6,7 @@ import type { Log } from './bacen/renewal.ts'
  * its whole time-out.
  */
 const failuresMax = 5
-/** The pause before a request tests whether the acquirer answers again; it doubles after each test that fails. */
+/** The longest pause before a request tests whether the acquirer answers again; it doubles after each failed test. */
 const pauseMs = { first: 2_000, max: 60_000 }
 
 export type Breaker = {
@@ -15,13 +15,14 @@ export type Breaker = {
   isClosed(): boolean
   /** Whether a request would not be sent now. Later, while the circuit is still open, one is sent to test it. */
   isPausing(): boolean
-  /** 0 closed, 1 open, 2 one request at a time. */
+  /** 0 closed, 1 open, 2 one request tests whether it answers again. */
   state(): number
 }
 
 /**
- * CLOSED: requests are sent. OPEN: they are refused until `until`, of a clock that nobody sets. TESTING: one request is in progress, and the others
- * wait for its end. `tests`: the failed tests since the circuit was closed.
+ * CLOSED: requests are sent. OPEN: they are refused until `until`, by `performance.now()`, which nobody can set back.
+ * TESTING: one request is in progress, and the others wait for its end. `tests`: the failed tests since the circuit was
+ * closed.
  */
 type State =
   | { mode: 'CLOSED'; failures: number }

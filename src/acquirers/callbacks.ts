@@ -45,7 +45,7 @@ export const CallbackSettings = Type.Object(
     ),
     /** Another number gives another address. Increase it when the address has become known to others. */
     version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'a whole number from 1 to 1000' })),
-    /** True: the address of the previous version is accepted too, until the PSP uses the new one. */
+    /** True: the address of the previous version is accepted too. Set it for as long as the PSP may use that one. */
     acceptPrevious: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },

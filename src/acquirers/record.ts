@@ -43,8 +43,8 @@ export type Observed = {
 /**
  * The same acquirer, with its requests passed to `write`, which must return at once and throw nothing. The creation of
  * a charge is recorded only if it is refused or fails: otherwise the transaction's history has it, and creating is the
- * busiest path. A list belongs to no record: it is recorded only when it fails. The registration of a callback is
- * neither recorded nor observed: people request it, and see its outcome.
+ * busiest path. A list belongs to no record: it is recorded only when it fails. The registration of the address for
+ * callbacks is neither recorded nor observed: it is about no record, and whoever requests it logs its failure.
  */
 export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
   const { payouts, disputes, readBalance } = acquirer

@@ -103,7 +103,7 @@ export class AcquirerNotConfigured extends AcquirerUnavailable {
   }
 }
 
-/** True when the acquirer did not answer: that passes without an operator's help. */
+/** True for an unknown outcome that usually ends without an operator's help, such as that of a time-out. */
 export function isOutage(error: unknown): error is AcquirerUnavailable {
   return (
     error instanceof AcquirerUnavailable && !(error instanceof AcquirerNotConfigured) && !(error instanceof NeedsPerson)

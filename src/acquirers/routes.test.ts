@@ -19,10 +19,10 @@ function fitsAt(route: Omit<RouteSettings, 'acquirers'>, moment: string): boolea
 
 describe('a route', () => {
   it('is the first of all that fits', () => {
-    const [own, next] = [{ acquirers, clients: ['another', 'shop'] }, { acquirers }]
-    expect(findRoute([own, next], sought)).toBe(own)
-    expect(findRoute([own, next], { ...sought, clientId: 'third' })).toBe(next)
-    expect(findRoute([own], { ...sought, clientId: 'third' })).toBeNull()
+    const [first, next] = [{ acquirers, clients: ['another', 'shop'] }, { acquirers }]
+    expect(findRoute([first, next], sought)).toBe(first)
+    expect(findRoute([first, next], { ...sought, clientId: 'third' })).toBe(next)
+    expect(findRoute([first], { ...sought, clientId: 'third' })).toBeNull()
     expect(findRoute([], sought)).toBeNull()
   })
 

@@ -1,4 +1,5 @@
 import { toWallTime } from '../lib/brasilia.ts'
+
 export const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
 export type Day = (typeof days)[number]
 

@@ -86,7 +86,7 @@ export function observeBalances({
   }))
   gauge(
     'guiche_acquirer_disputed_cents',
-    'The part of it that is blocked under MED, by the PSP and by the ledger',
+    'The part of the balance at the PSP that is blocked under MED, by the PSP and by the ledger',
     (one) => ({
       acquirer: one.disputed,
       ledger: one.ledgerDisputed,

@@ -30,7 +30,7 @@ export type BacenOptions = {
   isRemote: boolean
   /** Where this PSP differs from the standard. */
   profile?: ProtocolProfileOverrides
-  /** For each call, including the token that it may need. */
+  /** For each call, including the token that it may need. A request that sends money may have longer (`profile`). */
   timeoutMs?: number
   /** How often a request without an answer is sent; a request that sends money is never repeated. */
   triesMax?: number

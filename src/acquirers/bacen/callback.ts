@@ -11,7 +11,7 @@ const ownIdShape = /^[A-Za-z0-9]{1,35}$/
 
 /**
  * Reads `{ "pix": [ … ] }`, several payments in one call. An entry without a payment's id, or with another key than
- * ours, is skipped, so that the valid ones still count; a call without a single readable entry is unreadable. A
+ * ours, is skipped, so that the valid ones still count; a call of which no entry is readable is unreadable. A
  * call without `pix` is about no payment: Efí's test at the registration (`{ "evento": "teste_webhook" }`), other PSPs'
  * empty calls, notices of functions that we do not use. Inter's documentation shows the list itself as the body. Sicoob
  * sends one payout as the body, and Inter a list of payouts in a form of its own.

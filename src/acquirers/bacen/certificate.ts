@@ -18,7 +18,10 @@ export type TlsFiles = {
   passphrase?: () => string
 }
 
-/** The options for `tls.connect`, and the expiry of the client certificate; null where there is none. */
+/**
+ * The options for `tls.connect`, and the expiry of the client certificate; null where there is none. `content` has all
+ * files and the passphrase as text: it shows whether they have changed.
+ */
 export type TlsMaterial = { options: SecureContextOptions; expiresAt: Date | null; content: string }
 
 /** A file that cannot be used; the message says what to do. `setting` is the setting's name. */

@@ -312,12 +312,12 @@ describe('a hostile PSP', () => {
 
   async function call(listener: Listener): Promise<unknown> {
     const { url, paths } = await listen(listener)
-    const http = createHttpSend({ baseUrl: url, timeoutMs: 500 })
+    const http = createHttpSend({ baseUrl: url })
     closers.push(http.close)
     const error = await open(http.send, 5000)
       .createCharge(input)
       .catch((thrown) => thrown)
-    // One request, under the path of the base URL; no redirect was followed.
+    // After the token one request, under the path of the base URL; no redirect was followed.
     expect(paths).toEqual(['/v2/oauth/token', `/v2/cob/${txid}`])
     return error
   }
@@ -352,7 +352,7 @@ describe('a hostile PSP', () => {
   })
 
   it('that is not reachable leaves the outcome unknown, with the cause', async () => {
-    const http = createHttpSend({ baseUrl: 'http://127.0.0.1:1', timeoutMs: 500 })
+    const http = createHttpSend({ baseUrl: 'http://127.0.0.1:1' })
     closers.push(http.close)
     const error = await open(http.send)
       .createCharge(input)

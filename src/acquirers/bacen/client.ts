@@ -10,7 +10,10 @@ import { isMissingRoute, isProblem, toReason } from './reason.ts'
 import { retried } from './retry.ts'
 import { type Credentials, createTokens } from './token.ts'
 
-/** A certain answer of the PSP: yes, with a body, or no, with a status from 400 to 499 and a reason to show. */
+/**
+ * A certain answer of the PSP: yes, with a body, or no, with a reason to show and a status from 400 to 499, or 500 for
+ * a function that is switched off ({@link isSwitchedOff}).
+ */
 export type Answer = { ok: true; body: Json } | { ok: false; status: number; reason: string; body: Json }
 
 export type Call = {
@@ -23,7 +26,7 @@ export type Call = {
   isOnce?: boolean
 }
 
-/** Sends a request with a token. Throws {@link AcquirerUnavailable} when there is no answer or it cannot be read. */
+/** Sends a request with a token. Throws {@link AcquirerUnavailable} when the outcome is not known. */
 export type Client = (call: Call) => Promise<Answer>
 
 export type ClientOptions = {
@@ -31,9 +34,12 @@ export type ClientOptions = {
   credentials: Credentials
   profile: ProtocolProfile
   clock: Clock
-  /** For each call: the token that it may need, every try and the pauses between them. */
+  /**
+   * For each call: the token that it may need, every try and the pauses between them. At least
+   * `profile.moneyOutTimeoutMs` for one that sends money.
+   */
   timeoutMs: number
-  /** How often one call may be sent. */
+  /** How often one call may be sent with one token: after a 401 it is sent again with another. */
   triesMax: number
   /** Wraps every call; refuses calls without sending them while the PSP does not answer. */
   guard: <Result>(call: () => Promise<Result>) => Promise<Result>
@@ -95,8 +101,8 @@ export function createClient(options: ClientOptions): Client {
 type Time = { endsAt: number; isUp: boolean }
 
 /**
- * The body of what was found, null for a 404 in a form of the PSPs' APIs. After any other refusal the outcome is unknown:
- * a gateway before the API also answers 404 in JSON.
+ * The body of what was found, null for a 404 in a form of the PSPs' APIs. After any other refusal the outcome is
+ * unknown: a gateway before the API also answers 404 in JSON.
  */
 export function foundOrNull(answer: Answer): Json | null {
   if (answer.ok) return answer.body

@@ -45,7 +45,7 @@ it('sends the whole request and returns the whole answer, whatever precedes it a
 
 it.each([
   ['its own', 1000, null],
-  ['the question’s', 60_000, 1000],
+  ['the request’s', 60_000, 1000],
 ])('breaks the connection when %s time is up', async (_, timeoutMs, leftMs) => {
   let broken = () => {}
   const isBroken = new Promise<void>((resolve) => {

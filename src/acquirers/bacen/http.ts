@@ -19,8 +19,8 @@ export type HttpRequest = {
 export type HttpResponse = { status: number; headers: Record<string, string>; body: string }
 
 /**
- * Sends a request to the PSP: over HTTP, or to a function in this process. Rejects when the answer is missing or
- * incomplete.
+ * Sends a request to the PSP: over HTTP, or to a function in this process. Rejects when the answer is missing,
+ * incomplete or too long.
  */
 export type Send = (request: HttpRequest) => Promise<HttpResponse>
 

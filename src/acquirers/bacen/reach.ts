@@ -40,7 +40,7 @@ export function isCertificateError(code: string): boolean {
   return alerts.some(([alert]) => alert.test(code)) || code === 'ECONNRESET' || code === 'UND_ERR_SOCKET'
 }
 
-/** `its own certificate has expired (CERT_HAS_EXPIRED)`; null for other errors than those of a connection. */
+/** `its own certificate has expired (CERT_HAS_EXPIRED)`; an unknown code alone; null for an error without a code. */
 export function explainReach(error: unknown): string | null {
   const code = codeOf(error)
   if (code === null) return null

@@ -7,8 +7,8 @@ const transient = new Set([408, 425, 429, 500, 502, 503, 504])
 const firstPauseMs = 100
 
 /**
- * Repeats a request after a broken connection, a 5xx or a "not now", with growing pauses. It waits as long as the PSP
- * requests (`Retry-After`), but never past `endsAt` (of `performance.now()`): then the last answer is the result.
+ * Repeats a request after a broken connection or a "not now", with growing pauses. It waits as long as the PSP
+ * requests (`Retry-After`), but never past `endsAt` (by `performance.now()`): then the last outcome is the result.
  */
 export async function retried(
   send: () => Promise<HttpResponse>,

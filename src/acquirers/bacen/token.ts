@@ -25,9 +25,8 @@ type Options = {
 const renewBeforeMs = 60_000
 // Where the PSP does not say how long a token lives.
 const lifetimeSecondsDefault = 300
-// The pause after a refusal, doubled after each further one: some PSPs block a client that asks too often.
-const restMs = 5_000
-const restMsMax = 5 * 60_000
+// The pause after a refusal, doubled after each further one: some PSPs block a client that requests too many tokens.
+const pauseMs = { first: 5_000, max: 5 * 60_000 }
 // When a new token is refused like the one before, another one will not help: none is requested for this long.
 const uselessMs = 30_000
 
@@ -39,7 +38,7 @@ export type Tokens = {
   wasUseless(): void
 }
 
-/** It has an earliest moment, too: a clock that is set back must not prolong it. */
+/** It has a beginning as well as an end: a clock that is set back must not prolong it. */
 type Span = { from: number; until: number }
 
 /** Keeps one token. All calls that need a new one at the same time share one request. */
@@ -50,7 +49,7 @@ export function createTokens(options: Options): Tokens {
   const isDuring = ({ from, until }: Span) => now() >= from && now() < until
   let token: ({ value: string } & Span) | undefined
   let pending: Promise<string> | undefined
-  let refusal: ({ restMs: number; error: AcquirerUnavailable } & Span) | undefined
+  let refusal: ({ pauseMs: number; error: AcquirerUnavailable } & Span) | undefined
   let useless: Span | undefined
   let hasWarned = false
 
@@ -73,14 +72,14 @@ export function createTokens(options: Options): Tokens {
       warnOnce(scopes)
       return value
     } catch (error) {
-      if (error instanceof TokenRefused) rest(error)
+      if (error instanceof TokenRefused) pauseAfter(error)
       throw error
     }
   }
 
-  function rest(error: TokenRefused) {
-    const doubled = Math.min((refusal?.restMs ?? restMs / 2) * 2, restMsMax)
-    refusal = { ...forMs(Math.max(doubled, error.retryAfterMs ?? 0)), restMs: doubled, error }
+  function pauseAfter(error: TokenRefused) {
+    const doubled = refusal ? Math.min(refusal.pauseMs * 2, pauseMs.max) : pauseMs.first
+    refusal = { ...forMs(Math.max(doubled, error.retryAfterMs ?? 0)), pauseMs: doubled, error }
   }
 
   function warnOnce(scopes: string[] | null) {
