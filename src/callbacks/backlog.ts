@@ -8,8 +8,8 @@ type Backlog = { atMost: number; countedAt: number; counting: Promise<void> | nu
 /**
  * Limits what is stored for an acquirer that notifies faster than its notices can be processed, or for an attacker
  * who learned the callback address and invents notices. The acquirer repeats a refused callback, and the poller finds
- * payments as well. It counts what it accepts, and queries the database only when that may be too many, so its answer
- * is right to within one commit. Each process has its own.
+ * payments as well. It counts what it accepts, and queries the database only when that may be too many. Each process
+ * counts for itself, so several together may exceed the limit.
  */
 export function createBacklogLimit(
   countOpen: (acquirer: string, limit: number) => Promise<number>,

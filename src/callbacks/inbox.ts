@@ -21,7 +21,7 @@ const claimedMax = 256
  */
 const claimWhenBusyEveryMs = 1_000
 const claimedWhenBusyMax = 16
-/** Pause after a database error, so that the workers do not all return at the same moment. */
+/** Pause after a database error, in addition to that between two claims. */
 const faultPauseMs = 1_000
 
 export type Inbox = {
@@ -29,7 +29,7 @@ export type Inbox = {
   workOn(notices: InboxRow[]): void
   /** Notices of other processes became due: claim now instead of at the next poll. */
   wake(): void
-  /** Starts nothing more, waits for what is in progress, and releases the rest. */
+  /** Starts nothing more, releases what has not been started, and waits for what is in progress. */
   stop(): Promise<void>
 }
 

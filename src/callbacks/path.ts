@@ -21,7 +21,7 @@ export function isCallbackSecret(
   secret: string,
 ): boolean {
   const { version, acceptPrevious } = acquirer.callbacks
-  // The name of a cell is only for the proxy; an address from before there was one has none.
+  // The name of the cell is only for the proxy. An address that was registered before cells has none.
   const own = secret.slice(secret.indexOf('.') + 1)
   const versions = acceptPrevious && version > 1 ? [version, version - 1] : [version]
   return versions.some((one) => callbackSecrets(key, acquirer.name, one).some((known) => isEqual(known, own)))

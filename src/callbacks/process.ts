@@ -45,8 +45,8 @@ export function createNoticeProcessor(deps: ProcessDeps): (notice: InboxRow) => 
 }
 
 /**
- * Finds out what a notice is about, and asks the acquirer to confirm it. If that is not possible, the notice is
- * scheduled again.
+ * Finds out what a notice is about, and queries the acquirer to confirm it. If the acquirer does not confirm it or
+ * cannot be queried, the notice is scheduled again.
  */
 async function processNotice(deps: Deps, notice: InboxRow): Promise<void> {
   try {
@@ -96,11 +96,11 @@ export type Subject =
  *
  * | the id belongs to | the notice is about | settled by |
  * |---|---|---|
- * | a transaction that this acquirer was asked for | a payment of its charge, or a return of one | settleCharge |
+ * | a transaction whose charge this acquirer may have | a payment of its charge, or a return of one | settleCharge |
  * | no transaction, but a withdrawal | the payout, or its return | settleWithdrawal |
  * | anything else, or there is none | a payment without a charge | settleUnattributed |
  *
- * The notice is only a hint: whoever settles it asks the acquirer.
+ * The notice is only a hint: each of these operations queries the acquirer.
  */
 export async function classifyNotice(
   { db, settlement }: Pick<SettleDeps, 'db' | 'settlement'>,

@@ -37,7 +37,7 @@ export type CallbackRoutesDeps = ReceiveDeps & {
 
 /**
  * Receives the acquirers' callbacks about payments and payouts. Not part of the merchants' API. Any media type is
- * parsed as JSON, and every callback that can be understood is answered with an empty 200, so that no PSP repeats it.
+ * parsed as JSON, and every callback that was read and stored is answered with an empty 200, so that no PSP repeats it.
  */
 export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): void {
   const { acquirers, config, clock, db, log } = deps

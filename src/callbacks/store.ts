@@ -17,9 +17,9 @@ export type InboxRow = {
    */
   txid: string | null
   received_at: Date
-  /** How often the acquirer has answered that it does not know the payment. */
+  /** How often the acquirer has answered without confirming the notice. */
   checks: number
-  /** Of the transaction that it names. Read when the notice is stored, and only then; null if there was none yet. */
+  /** The owner of the transaction that it names, in the rows of {@link insertNotices} only; null if there was none. */
   owner?: Owner | null
 }
 
