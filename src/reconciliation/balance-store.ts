@@ -18,8 +18,8 @@ export async function listComparedBalances(db: Db | Tx): Promise<ComparedBalance
 }
 
 /**
- * The amount that undecided disputes of an acquirer's payments block, by the ledger: of merchants' balances, and of
- * payments in suspense, which are not sent back meanwhile.
+ * The amount that disputes of an acquirer's payments block until they end, by the ledger: of merchants' balances, and
+ * of payments in suspense, which are not sent back meanwhile.
  */
 export async function sumDisputed(db: Db | Tx, acquirer: string): Promise<number> {
   const [row] = await db.query<{ sum: number }>(sql`

@@ -19,7 +19,7 @@ const seeds = Array.from({ length: lengthOf({ short: 1, long: 5 }) }, (_, index)
 const each = lengthOf({ short: 100, long: 1_000 })
 /** A generated day has all classes but this one: its bank sends no unreadable entry. */
 const generated = classNames.filter((name) => name !== 'unreadable')
-/** The discrepancies to confirm, one by one, each in a commit of its own. */
+/** Of each class, where each discrepancy is confirmed in a commit of its own. */
 const fewer = 40
 const { from, to } = generatedDay
 const never = new AbortController().signal
@@ -39,7 +39,7 @@ const run = async ({ deps }: Day) =>
 const listed = async ({ deps }: Day, onlyOpen = false) => await listDifferences(deps.db, { acquirer: 'bank', onlyOpen })
 const namesOf = (rows: DifferenceRow[]) => rows.map((row) => `${row.class} ${row.reference}`).toSorted()
 
-describe.each(seeds)('a day with a thousand of each class of difference (seed %s)', (seed) => {
+describe.each(seeds)(`the discrepancies of a day, ${each} of each class (seed %s)`, (seed) => {
   let day: Day
   beforeAll(async () => {
     day = await openDay(seed, each)
@@ -60,7 +60,7 @@ describe.each(seeds)('a day with a thousand of each class of difference (seed %s
   })
 })
 
-describe.each(seeds)('the proposals for a day (seed %s)', (seed) => {
+describe.each(seeds)(`the proposals for a day with ${fewer} of each class (seed %s)`, (seed) => {
   let day: Day
   beforeAll(async () => {
     day = await openDay(seed, fewer)

@@ -48,7 +48,7 @@ export type Closed =
  * Closes a day of an acquirer, in Brasília time: compares it, and signs the totals of both sides. If the day was closed
  * before and anything has changed since, it gets a new version that names the previous one; old versions are kept.
  *
- * @throws {AppError} `validation_failed` when the day is not over
+ * @throws {AppError} `validation_failed` for an invalid date, or a day that is not over
  */
 export async function closeDay(
   deps: CloseDeps,
@@ -110,7 +110,7 @@ async function describe(
   const ledgerClosing =
     before?.ledgerSide.closing ??
     (await sumMoved(tx, { acquirer, from: null, to: window.from })).reduce((sum, { change }) => sum + change, 0)
-  // No API reports the acquirer's balance at the first close: the ledger's balance is used.
+  // No API reports the balance of an earlier moment: at the first close the ledger's balance is used.
   const opening = { ledger: ledgerClosing, acquirer: before?.acquirerSide.closing ?? ledgerClosing }
   const moved = await sumMoved(tx, { acquirer, ...window })
   const dated = await sumDated(tx, { acquirer, ...window, since: window.to })

@@ -133,7 +133,7 @@ async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<vo
         'No entry follows from what is known: investigate it at the acquirer, then `npx guiche reconcile dismiss` it with the reason.',
       )
     case 'suspend':
-      return await hold(deps, difference)
+      return await suspend(deps, difference)
     case 'settle':
       return await settle(deps, difference)
     case 'correct':
@@ -141,7 +141,7 @@ async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<vo
   }
 }
 
-async function hold(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
+async function suspend(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
   const { acquirer, reference: endToEndId, merchant_id: merchantId, record_id: id } = difference
   // Settling recognizes a second payment and places it in suspense.
   if (merchantId !== null && id !== null) await settlePayment(deps, { acquirer, endToEndId, merchantId, id })

@@ -12,7 +12,10 @@ export const differenceClassLabels: Record<'en' | 'pt', Record<DifferenceClass, 
     unattributed: ['Unattributed payment', 'it names none of our charges and is not in suspense yet'],
     cut_off: ['Around midnight', 'the two sides date it on different days, minutes apart'],
     return: ['Return', 'money was returned on one side only, or in a different amount'],
-    unreadable: ['Unreadable', 'an entry in the PSP’s list cannot be read: ask the PSP what it is'],
+    unreadable: [
+      'Unreadable',
+      'an entry in the PSP’s list cannot be read, or one of our records cannot be queried: ask the PSP about it',
+    ],
     payout: ['Payout', 'it is on one side only, or its amount or outcome differs'],
   },
   pt: {
@@ -31,7 +34,10 @@ export const differenceClassLabels: Record<'en' | 'pt', Record<DifferenceClass, 
     ],
     cut_off: ['Virada do dia', 'os dois lados registram em dias diferentes, por questão de minutos'],
     return: ['Devolução', 'houve devolução só de um lado, ou em outro valor'],
-    unreadable: ['Ilegível', 'um item da lista do PSP não pôde ser lido: consulte o PSP'],
+    unreadable: [
+      'Ilegível',
+      'um item da lista do PSP não pôde ser lido, ou um registro nosso não pôde ser consultado: fale com o PSP',
+    ],
     payout: ['Saque', 'está só de um lado, ou o valor ou o resultado é diferente'],
   },
 }

@@ -14,11 +14,11 @@ import { settleOpen } from './settle-open.ts'
 import type { Statement } from './statement.ts'
 import { countOpen, findComparedUntil, findOpenSince, listUncomparedSince } from './store.ts'
 
-/** A rolling run's window ends this long ago: younger payments are still within the service's usual delay. */
+/** A rolling run's window ends this long ago: most payments have been posted by then. */
 const trailMs = 5 * 60_000
 /** The window begins this long before the end of the last one: a payment may appear in a list with a delay. */
 const overlapMs = 5 * 60_000
-/** With an open discrepancy the window begins up to this much earlier: it may have become missing, or be resolved. */
+/** The window begins up to this much earlier at an open discrepancy: a late payment may be missing now, or posted. */
 const openReachMs = 30 * 60_000
 /**
  * For payouts the window always begins this much earlier: a list dates a payout by its request, and it may be carried
@@ -53,7 +53,7 @@ export function reconciliationJobs(deps: CloseDeps & SettleDeps): Record<string,
 export const reconciliationSchedules: Record<string, JobSchedule> = {
   'reconciliation.rolling': { everySeconds: 300 },
   'reconciliation.balance': { everySeconds: 600 },
-  // How often the job checks whether there is a day to close; each day is closed once.
+  // How often the job checks whether there is a day without a statement, or with one that is out of date.
   'reconciliation.close': { everySeconds: 600 },
 }
 

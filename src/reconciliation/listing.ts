@@ -104,7 +104,7 @@ export async function queryPayouts(
   }
 }
 
-/** More failed queries at once are no single cases: then the acquirer answers none of this kind. */
+/** With more failed queries than this the acquirer counts as answering none of this kind. */
 const failedMax = 100
 
 /**
@@ -143,8 +143,11 @@ type Failed<Item> = { item: Item; error: AcquirerUnavailable }
 /** The pause after a 429 without `Retry-After`: Inter counts queries by the minute. */
 const pauseMsDefault = 30_000
 const pauseMsMax = 5 * 60_000
-/** It doubles, whatever `Retry-After` says: a limit by the minute must have passed before the last pause. */
-const pauseMsFirst = 500
+/**
+ * The shortest first pause, whatever `Retry-After` says. It doubles with each further pause, so that a limit by the
+ * minute has ended before the last one.
+ */
+const pauseMsFirst = 1_000
 /** After so many pauses in a row without any other answer, it is not a limit that passes. */
 const pausesMax = 10
 
@@ -172,7 +175,7 @@ async function eachPaced<Item>(
     if (!limit) return
     pauses = limited.length < left.length ? 1 : pauses + 1
     if (pauses > pausesMax) throw limit
-    const pauseMs = Math.max(limit.retryAfterMs ?? pauseMsDefault, pauseMsFirst * 2 ** pauses)
+    const pauseMs = Math.max(limit.retryAfterMs ?? pauseMsDefault, pauseMsFirst * 2 ** (pauses - 1))
     await pause(Math.min(pauseMs, pauseMsMax), undefined, { signal: stopping })
     left = limited
   }
@@ -184,7 +187,7 @@ async function storeAll<Item>(
   toRows: (item: Item) => Listed[],
 ): Promise<number> {
   let count = 0
-  // By their keys: an entry that appears on two pages counts once.
+  // By their keys: one statement must not have a key twice, and an entry may appear on two pages.
   const rows = new Map<string, Listed>()
   const flush = async () => {
     if (rows.size > 0) await insertListed(db, runId, [...rows.values()])

@@ -22,7 +22,8 @@ export type Listed = {
   windowCount: number
 }
 
-type Of = { runId: string; acquirer: string }
+/** A run, and the acquirer whose lists it compares. */
+type RunKey = { runId: string; acquirer: string }
 
 /**
  * The transaction that a row names, looked up row by row: given the statistics of a run's rows, the planner would read
@@ -74,8 +75,8 @@ export async function insertListed(db: Db, runId: string, listed: Listed[]): Pro
 type Mark = { runId: string; mark: string }
 
 /**
- * Marks the start of a run. A crash or failover of PostgreSQL empties the table and fails no statement: only the missing
- * mark shows it.
+ * Marks the start of a run. A crash or failover of PostgreSQL empties the table and fails no statement: only the
+ * missing mark shows it.
  */
 export async function insertMark(db: Db, { runId, mark }: Mark): Promise<void> {
   await db.query(sql`insert into reconciliation_pairs (run_id, subject, key) values (${runId}, 'mark', ${mark})`)
@@ -96,7 +97,7 @@ export async function deletePairs(db: Db, { runId, before }: { runId: string; be
 }
 
 /** Adds the ledger's payments of a window to the listed ones. */
-export async function addPaidPayments(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
+export async function addPaidPayments(db: Db, { runId, acquirer, from, to }: RunKey & Window): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (run_id, subject, key, merchant_id, record_id, ledger_amount, ledger_at, posted_at, ledger_state)
     select distinct on (end_to_end) ${runId}::uuid, 'payment', end_to_end, merchant_id, id, amount_paid, payment_date,
@@ -111,7 +112,7 @@ export async function addPaidPayments(db: Db, { runId, acquirer, from, to }: Of 
  * Adds the payments of transactions that listed entries name, whenever paid; and marks second payments of one
  * transaction.
  */
-export async function addNamedPayments(db: Db, { runId }: Pick<Of, 'runId'>): Promise<void> {
+export async function addNamedPayments(db: Db, { runId }: Pick<RunKey, 'runId'>): Promise<void> {
   await db.query(sql`
     update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id, ledger_amount = t.amount_paid,
       ledger_at = t.payment_date, posted_at = t.status_dates[array_position(t.statuses, 'PAID')], ledger_state = t.status
@@ -130,7 +131,7 @@ export async function addNamedPayments(db: Db, { runId }: Pick<Of, 'runId'>): Pr
  * Adds the ledger's returns to the listed ones: for each payment that either side has a return of in the window, the
  * sum of all its returns. The refund of a reversed attribution is left out: it went to no payer.
  */
-export async function addPostedReturns(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
+export async function addPostedReturns(db: Db, { runId, acquirer, from, to }: RunKey & Window): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (run_id, subject, key, merchant_id, record_id, ledger_at)
     select ${runId}::uuid, 'return', t.end_to_end, t.merchant_id, t.id, max(moved.finished_at)
@@ -174,13 +175,13 @@ export async function addPostedReturns(db: Db, { runId, acquirer, from, to }: Of
 
 /**
  * Adds our withdrawals to the listed payouts: those created or carried out in the window, and others that an entry
- * names. Where the acquirer has no list and gave no reference, only persons know that one was sent. Without a list each is
- * queried: a rolling run leaves out those that a query has found already, or it would take the PSP's limit of queries
- * from the open ones.
+ * names. Where the acquirer has no list and gave no reference, only people know that one was sent. Without a list each
+ * is queried: a rolling run leaves out those that a query has found already, or it would take the PSP's limit of
+ * queries from the open ones.
  */
 export async function addWithdrawals(
   db: Db,
-  { runId, acquirer, from, to, hasList, isRolling }: Of & Window & { hasList: boolean; isRolling: boolean },
+  { runId, acquirer, from, to, hasList, isRolling }: RunKey & Window & { hasList: boolean; isRolling: boolean },
 ): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (run_id, subject, key, named_id, merchant_id, record_id, ledger_amount, ledger_at, posted_at, ledger_state)
@@ -206,7 +207,7 @@ const entryMatchMs = 3 * 24 * 60 * 60_000
  * An operator's entry without a reference takes the reference of a listed payout of the same amount that is in no
  * withdrawal, in the order of time, and keeps it.
  */
-export async function nameEntries(db: Db, { runId, acquirer }: Of): Promise<void> {
+export async function nameEntries(db: Db, { runId, acquirer }: RunKey): Promise<void> {
   await db.query(sql`
     with listed as (
       select key, acquirer_amount, acquirer_at
@@ -231,7 +232,7 @@ export async function nameEntries(db: Db, { runId, acquirer }: Of): Promise<void
 }
 
 /** Adds the operator's own entries to the listed payouts that are in no withdrawal, by their references. */
-export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void> {
+export async function addEntries(db: Db, { runId, acquirer }: RunKey): Promise<void> {
   await db.query(sql`
     update reconciliation_pairs pair set merchant_id = e.merchant_id, record_id = e.id, ledger_amount = e.amount, ledger_at = e.created_at,
       posted_at = e.created_at, ledger_state = 'PROCESSED'
@@ -244,7 +245,7 @@ export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void>
  * Deletes what is in the acquirer's lists only, and moved before Guichê first read them: an account that was in use
  * already has payments and payouts that are not ours.
  */
-export async function deleteForeign(db: Db, { runId, acquirer, before }: Of & { before: Date }): Promise<void> {
+export async function deleteForeign(db: Db, { runId, acquirer, before }: RunKey & { before: Date }): Promise<void> {
   await db.query(sql`
     delete from reconciliation_pairs pair
     where run_id = ${runId} and record_id is null and coalesce(paid_at, acquirer_at) < ${before}
@@ -304,7 +305,7 @@ type PairRow = {
  */
 export async function listPairs(
   db: Db,
-  { runId, acquirer, subject, after, limit }: Of & { subject: Subject; after: string; limit: number },
+  { runId, acquirer, subject, after, limit }: RunKey & { subject: Subject; after: string; limit: number },
 ): Promise<Pair[]> {
   const rows = await db.query<PairRow>(sql`
     select pair.*, owner.merchant_id as owner_merchant_id, owner.id as owner_id, owner.end_to_end is not null as owner_is_paid,
@@ -318,7 +319,7 @@ export async function listPairs(
     ) pair
     left join lateral ${transactionById(sql`pair.named_id`)} owner
       on pair.record_id is null and pair.subject = 'payment'
-      -- Our txid counts only at the acquirers that were asked for the charge.
+      -- Our txid counts only at the acquirers that may have the charge.
       and (owner.acquirer = ${acquirer} or ${acquirer} = any (owner.other_acquirers))
     left join lateral (
       select * from suspense_payments where acquirer = ${acquirer} and end_to_end = pair.key limit 1

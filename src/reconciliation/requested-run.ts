@@ -83,7 +83,7 @@ export function requestedRunJobs(deps: CloseDeps & { log: Logger }): Record<stri
           throw new Error(`the comparison was interrupted: ${ended.error}`)
       } catch (error) {
         if (isRepeated()) throw error
-        // The run is stored as interrupted. The user may request it again.
+        // A run that has begun is stored as interrupted. The user may request it again.
         deps.log.error({ err: error, acquirer: name, runId }, 'a requested comparison failed')
       }
     },

@@ -100,7 +100,7 @@ it('does not report as missing what a list omits and an individual query finds',
   expect(await names()).toEqual([...made.expected].toSorted())
 })
 
-it('stores each discrepancy once when two runs compare at the same time', async () => {
+it('stores each discrepancy once when several runs compare at the same time', async () => {
   const another = disturbed(made.bank.send)
   const runs = await Promise.all([runWith(deps), runWith(another), runWith(deps, 'manual')])
   expect(runs.map(({ state }) => state)).toEqual(['complete', 'complete', 'complete'])
@@ -290,7 +290,7 @@ it('resolves nothing that another run has found since it began', async () => {
   expect((await runWith(deps)).resolvedCount).toBe(1)
 })
 
-it('closes yesterday half an hour after midnight, once, and counts both in its metrics', async () => {
+it('closes yesterday half an hour after midnight, once, and has discrepancies and closing in its metrics', async () => {
   clock.set(new Date(to.getTime() + 29 * minuteMs))
   const jobs = reconciliationJobs(deps)
   const close = async () => await jobs['reconciliation.close']?.({}, never)

@@ -58,15 +58,15 @@ export type RunResult = {
   acquirer: string
   kind: RunKind
   window: Window
-  /** interrupted: a part could not be read. What was found is stored; nothing counts as missing or resolved. */
+  /** interrupted: a part could not be read or compared. What was found before is stored, and nothing is resolved. */
   state: 'complete' | 'interrupted'
   error: string | null
   /** The number of pairs, of either side or both. */
   compared: Record<Subject, number>
   counts: Partial<Record<DifferenceClass, number>>
-  /** How many of these are new. */
+  /** How many of the discrepancies in `counts` are new or open again. */
   newCount: number
-  /** How many earlier ones no longer exist. */
+  /** How many discrepancies of earlier runs no longer exist. */
   resolvedCount: number
   totals: Listing[]
 }
@@ -158,7 +158,7 @@ export async function reconcile(
   }
 }
 
-/** Whoever asks for a run is in the audit log before it begins, whatever its outcome. */
+/** Whoever requests a run is in the audit log before it begins, whatever its outcome. */
 export async function recordRun(
   tx: Tx,
   { acquirer, kind, window, startedAt: now }: Pick<NewRun, 'acquirer' | 'kind' | 'window' | 'startedAt'>,
@@ -175,7 +175,7 @@ type Run = NewRun & {
   windows: Record<Subject, Window>
   /** One of its own each time that the run begins: see {@link insertMark}. */
   mark: string
-  /** What a rolling run does not read completely: a discrepancy that it does not meet may still be there. */
+  /** What a rolling run does not read completely: a discrepancy that it does not find may still exist. */
   partlyRead: Subject[]
   /** By reference: the same entry may be read twice. */
   unreadable: Map<string, Found>

@@ -124,7 +124,10 @@ export function toContent({
   }
 }
 
-/** The part of a statement that each kind of transfer counts in; null for those that leave the account `acquirer` alone. */
+/**
+ * The part of a statement that each kind of transfer counts in; null for those that do not change the account
+ * `acquirer`.
+ */
 const partOf: Record<TransferKind, 'in' | 'returned' | 'paidOut' | 'payoutsReturned' | 'corrections' | null> = {
   payment: 'in',
   payment_held: 'in',
@@ -155,12 +158,15 @@ const partOf: Record<TransferKind, 'in' | 'returned' | 'paidOut' | 'payoutsRetur
   withdrawal_reserved: null,
   withdrawal_released: null,
 }
-/** An attribution moves a payment out of suspense and in again: it arrived once. */
+/**
+ * An attribution has two transfers, out of suspense and in as a payment, and so has its reversal. The payment arrived
+ * once.
+ */
 const countedAs: Partial<Record<TransferKind, number>> = { held_matched: -1, match_undone: 0 }
 
 /** The transfers of the account `acquirer`, as a statement names them. */
 function toLedgerSide(moved: Moved[], opening: number): LedgerSide {
-  const sumOfPart = (part: (typeof partOf)[TransferKind]): Amount => {
+  const amountOf = (part: (typeof partOf)[TransferKind]): Amount => {
     const some = moved.filter(({ kind }) => partOf[kind] === part)
     return {
       count: sum(some.map(({ kind, count }) => count * (countedAs[kind] ?? 1))),
@@ -169,23 +175,23 @@ function toLedgerSide(moved: Moved[], opening: number): LedgerSide {
   }
   return {
     opening,
-    in: sumOfPart('in'),
-    returned: negated(sumOfPart('returned')),
-    paidOut: negated(sumOfPart('paidOut')),
-    payoutsReturned: sumOfPart('payoutsReturned'),
-    corrections: sumOfPart('corrections'),
+    in: amountOf('in'),
+    returned: negated(amountOf('returned')),
+    paidOut: negated(amountOf('paidOut')),
+    payoutsReturned: amountOf('payoutsReturned'),
+    corrections: amountOf('corrections'),
     closing: opening + sum(moved.map(({ change }) => change)),
   }
 }
 
 function toAcquirerSide(totals: Listing[], opening: number): AcquirerSide {
-  const sumOfSubject = (subject: string): Amount => {
+  const amountOf = (subject: string): Amount => {
     const found = totals.find((one) => one.subject === subject)
     return { count: found?.count ?? 0, sum: found?.sum ?? 0 }
   }
   const reported = totals.flatMap(({ fees }) => (fees === null ? [] : [fees]))
   const fees = reported.length === 0 ? null : sum(reported)
-  const [arrived, returned, paidOut] = [sumOfSubject('payment'), sumOfSubject('return'), sumOfSubject('payout')]
+  const [arrived, returned, paidOut] = [amountOf('payment'), amountOf('return'), amountOf('payout')]
   const closing = opening + arrived.sum - returned.sum - paidOut.sum - (fees ?? 0)
   return { opening, in: arrived, returned, paidOut, fees, closing }
 }

@@ -289,7 +289,7 @@ export async function listUncomparedSince(
 ): Promise<{ acquirer: string; kind: RunKind; since: Date | null }[]> {
   return await db.query(sql`
     select acquirer, kind, coalesce(
-      (select max(finished_at) from reconciliation_runs r where (r.acquirer, r.kind, r.state) = (a.acquirer, k.kind, 'complete')),
-      (select min(started_at) from reconciliation_runs r where (r.acquirer, r.kind) = (a.acquirer, k.kind))) as since
+      (select max(finished_at) from reconciliation_runs run where (run.acquirer, run.kind, state) = (a.acquirer, k.kind, 'complete')),
+      (select min(started_at) from reconciliation_runs run where (run.acquirer, run.kind) = (a.acquirer, k.kind))) as since
     from unnest(${acquirers}::text[]) a (acquirer) cross join unnest(${kinds}::text[]) k (kind)`)
 }
