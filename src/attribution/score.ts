@@ -2,7 +2,10 @@ import { toSearchText } from '../lib/text.ts'
 import type { SuspenseRow } from '../suspense/store.ts'
 import type { CandidateRow } from './store.ts'
 
-/** Points for each match between payment and charge; all together make 100. docs/suspense.md shows the same table. */
+/**
+ * Points for each match between payment and charge. `alive` and `expired` exclude each other, so 100 is the maximum.
+ * docs/suspense.md shows the same table.
+ */
 const points = {
   /** Without it a charge is no candidate. */
   amount: 30,

@@ -14,13 +14,13 @@ export type CandidateRow = {
   customer_search_name: string | null
 }
 
-/** As many as a person reads through; with more, no case is clear. */
+/** As many as a person reads through: the newest. */
 const candidatesMax = 50
 
 /**
- * Unpaid charges of the same amount, with a code of the same acquirer, created in the three days before the payment;
- * only those of its merchant if it has one. It scans each merchant's list by time, whose index includes status and
- * amount: half a second with a million a day, and no separate index.
+ * Unpaid charges of the same amount, with a code of the same acquirer, created from three days before the payment to
+ * five minutes after it; only those of one merchant if it is named. It scans each merchant's list by time, whose index
+ * includes status and amount: half a second with a million a day, and no separate index.
  */
 export async function listCandidates(
   db: Db | Tx,

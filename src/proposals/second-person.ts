@@ -57,7 +57,7 @@ export async function findObstacle(
   const requesters = await Promise.all(makers.map(async (maker) => await findEnrolment(db, maker)))
   const code = approver && toDependence(approver, requesters)
   if (code) return obstacle(code, dependences[code])
-  // An account of the command line may approve at once.
+  // An account that the command line has invited or reset may approve at once.
   if (!approver || (approver.enrolled_by === null && !approver.is_of_provider)) return null
   const since = new Date((approver.enrolled_at?.getTime() ?? 0) + accountAgeMsMin)
   if (since > now)

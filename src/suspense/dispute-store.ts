@@ -18,7 +18,8 @@ export type UnattributedDispute = {
 const columns = sql`
   acquirer, reference, end_to_end, amount, reason, acquirer_status, acquirer_state, opened_at, deadline_at`
 
-const undecided = sql`acquirer_state in ('open', 'accepted', 'unknown')`
+/** An accepted dispute has not ended: the money is returned later. */
+const isOpenDispute = sql`acquirer_state in ('open', 'accepted', 'unknown')`
 
 /** Stores what an acquirer reports about such a dispute; true when that is new. */
 export async function saveUnattributedDispute(
@@ -83,7 +84,7 @@ export function toDisputeView(dispute: UnattributedDispute) {
   }
 }
 
-/** All disputes that an acquirer has not decided, of payments that belong to no transaction, the oldest first. */
+/** All disputes that have not ended, of payments that belong to no transaction, the oldest first. */
 export async function listUnattributedDisputes(
   db: Db,
   { limit }: { limit: number },
@@ -92,14 +93,14 @@ export async function listUnattributedDisputes(
     select ${columns}, (
       select id from suspense_payments s where s.acquirer = unattributed_disputes.acquirer and s.end_to_end = unattributed_disputes.end_to_end
     ) as suspense_id
-    from unattributed_disputes where ${undecided} order by opened_at, reference limit ${limit}`)
+    from unattributed_disputes where ${isOpenDispute} order by opened_at, reference limit ${limit}`)
 }
 
-/** Whether the acquirer has not decided a dispute of a payment in suspense yet: until then it cannot be sent back. */
+/** Whether a dispute of a payment in suspense has not ended: until then the payment cannot be sent back. */
 export async function isDisputed(db: Db | Tx, payment: { acquirer: string; end_to_end: string }): Promise<boolean> {
   const rows = await db.query(sql`
     select from unattributed_disputes
-    where acquirer = ${payment.acquirer} and end_to_end = ${payment.end_to_end} and ${undecided} limit 1`)
+    where acquirer = ${payment.acquirer} and end_to_end = ${payment.end_to_end} and ${isOpenDispute} limit 1`)
   return rows.length === 1
 }
 
@@ -113,10 +114,10 @@ export async function findUnattributedDispute(
   return row ?? null
 }
 
-/** When the oldest undecided dispute of an acquirer was opened. */
+/** When the oldest dispute of an acquirer that has not ended was opened. */
 export async function findOldestUnattributed(db: Db, acquirer: string): Promise<Date | null> {
   const [row] = await db.query<{ opened_at: Date | null }>(
-    sql`select min(opened_at) as opened_at from unattributed_disputes where acquirer = ${acquirer} and ${undecided}`,
+    sql`select min(opened_at) as opened_at from unattributed_disputes where acquirer = ${acquirer} and ${isOpenDispute}`,
     'find-oldest-unattributed',
   )
   return row?.opened_at ?? null

@@ -10,9 +10,9 @@ import { insertOtherCells, type OtherCellRow } from './other-cell-store.ts'
 type Deps = { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'cell'>; log: Pick<Logger, 'error'> }
 
 /**
- * Takes out the payments whose txid carries another cell. Two cells list them only if an account at a PSP is configured
- * in both, which is an error: the payment is in the ledger of its own cell, and in suspense it would be in two. They are
- * stored once each, for the operator, and posted nowhere. One that is in suspense already stays there.
+ * Takes out the payments whose txid names another cell. Two cells list them only if an account at a PSP is configured
+ * in both, which is an error: the payment is in the ledger of its own cell, and in suspense it would be in two. Each is
+ * stored once, for the operator, and posted nowhere. One that is in suspense already stays there.
  *
  * @returns the other payments
  */

@@ -35,7 +35,7 @@ const withReturns = (one: SuspensePayment, ...amounts: number[]): SuspensePaymen
   })
   return { ...one, payment: { ...one.payment, returns } }
 }
-const hold = async (...payments: SuspensePayment[]) =>
+const place = async (...payments: SuspensePayment[]) =>
   await database.db.transaction(async (tx) => await placeInSuspense(tx, payments, now))
 const find = async ({ payment }: SuspensePayment) =>
   await database.db.query<SuspenseRow>(sql`
@@ -46,8 +46,8 @@ it('places a payment in suspense once, however many callers report it at once an
   const before = await inSuspense()
   const payments = [1, 20, 300, 4_000].map((amount) => unattributed(amount))
   const reported = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? payments : payments.toReversed()))
-  await Promise.all(reported.map(async (some) => await hold(...some)))
-  await hold(...payments, ...payments)
+  await Promise.all(reported.map(async (some) => await place(...some)))
+  await place(...payments, ...payments)
   for (const one of payments)
     expect(await find(one)).toMatchObject([{ status: 'held', merchant_id: operatorMerchantId }])
   expect(await inSuspense()).toBe(before + 4_321)
@@ -55,19 +55,19 @@ it('places a payment in suspense once, however many callers report it at once an
 
 it('keeps the same endToEndId of two acquirers as two payments', async () => {
   const one = unattributed(500)
-  await hold(one, { ...one, acquirer: { ...one.acquirer, name: 'another-psp' } })
+  await place(one, { ...one, acquirer: { ...one.acquirer, name: 'another-psp' } })
   expect(await find(one)).toHaveLength(2)
 })
 
 it('follows the acquirer’s returns, in parts and reported twice, until nothing is left', async () => {
   const before = await inSuspense()
   const one = unattributed(1_000)
-  await hold(one)
-  await hold(withReturns(one, 300))
-  await hold(withReturns(one, 300))
+  await place(one)
+  await place(withReturns(one, 300))
+  await place(withReturns(one, 300))
   expect(await find(one)).toMatchObject([{ status: 'held', taken_amount: 300 }])
   expect(await inSuspense()).toBe(before + 700)
-  await Promise.all(Array.from({ length: 5 }, async () => await hold(withReturns(one, 300, 700))))
+  await Promise.all(Array.from({ length: 5 }, async () => await place(withReturns(one, 300, 700))))
   expect(await find(one)).toMatchObject([{ status: 'returned', taken_amount: 1_000, check_at: null }])
   expect(await inSuspense()).toBe(before)
 })
@@ -75,7 +75,7 @@ it('follows the acquirer’s returns, in parts and reported twice, until nothing
 it('records a payment that was returned before it was first reported, and closes it at once', async () => {
   const before = await inSuspense()
   const [whole, part] = [withReturns(unattributed(1_000), 1_000), withReturns(unattributed(1_000), 999)]
-  await hold(whole, part)
+  await place(whole, part)
   expect(await find(whole)).toMatchObject([{ statuses: ['held', 'returned'] }])
   expect(await find(part)).toMatchObject([{ statuses: ['held'], taken_amount: 999 }])
   expect(await inSuspense()).toBe(before + 1)
@@ -87,7 +87,7 @@ it('ignores a return that is not complete yet', async () => {
     ...one,
     payment: { ...one.payment, returns: one.payment.returns.map((back) => ({ ...back, isDone: false })) },
   }
-  await hold(under)
-  await hold(under)
+  await place(under)
+  await place(under)
   expect(await find(one)).toMatchObject([{ status: 'held', taken_amount: 0 }])
 })
