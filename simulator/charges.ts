@@ -15,8 +15,8 @@ import { type ChargeRequest, isRecord, isTxid, parseChargeRequest } from './vali
 export const refusedAmount = cents(4_220_422)
 /**
  * A charge of R$ 50,405.04 is created, but the answer to the creating request is sent only after {@link lateAnswerMs},
- * longer than any client waits: its outcome is unknown until the client queries it. Later requests for it are answered
- * immediately.
+ * longer than a client usually waits: its outcome is unknown until the client queries it. Later requests for it are
+ * answered immediately.
  */
 export const lateAmount = cents(5_040_504)
 export const lateAnswerMs = 30_000

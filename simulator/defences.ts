@@ -8,7 +8,7 @@ import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Vio
 import type { Network } from './network.ts'
 import { inTransaction } from './transaction.ts'
 
-/** A person at the bank can do nothing with less. */
+/** In characters. A person at the bank can do nothing with less. */
 const textMin = 20
 const textMax = 5000
 const filesMax = 10
@@ -50,7 +50,9 @@ export async function putDefenceFile(
   return json(201, { idArquivo: fileId, tamanho: content.length })
 }
 
-/** `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}`. A dispute has one defence; a repeat under its id gets the same answer. */
+/**
+ * `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}`. A dispute has one defence; a repeat under its id gets the same answer.
+ */
 export async function putDefence(
   network: Network,
   { reference, defenceId }: DefenceIds,

@@ -44,12 +44,12 @@ describe.each(names)('%s', (name) => {
   const charges = (rest: string) => `${requestForms[name].charges}/cob/${rest}`
   const pix = (rest: string) => `${requestForms[name].pix}/${rest}`
 
-  it('issues a token to a client that asks in this PSP’s way', async () => {
+  it('issues a token for a request in this PSP’s form', async () => {
     const answer = await requestPspToken(psp, requestForms[name])
     expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: expect.any(Number) } })
   })
 
-  it('issues none for wrong credentials, for another way of asking, or at another path', async () => {
+  it('issues none for wrong credentials, for a request in another form, or at another path', async () => {
     const { token } = requestForms[name]
     const others = Object.values(requestForms).filter(({ token: { path } }) => path !== token.path)
     for (const other of others) expect((await requestPspToken(psp, other)).body).not.toHaveProperty('access_token')
@@ -90,7 +90,7 @@ describe.each(names)('%s', (name) => {
     )
   })
 
-  it('has payouts and disputes only if the PSP has them', async () => {
+  it('has payouts and disputes in Efí’s form only if the PSP has them', async () => {
     const has = name === 'generic' || name === 'efi'
     const sent = await call('PUT', `/v3/gn/pix/p${count}`, payout())
     expect(sent.status).toBe(has ? 201 : 404)

@@ -42,7 +42,7 @@ const statusOf = async (id: string) => {
   return (Array.isArray(infracoes) ? infracoes : []).find((entry) => entry.idInfracao === id)?.status
 }
 
-describe('an infraction', () => {
+describe('a dispute', () => {
   it('is opened for the whole payment, and appears in the list', async () => {
     const endToEndId = await paid('12.34')
     const id = idOf(await simulator.openDispute({ endToEndId }))

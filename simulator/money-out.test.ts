@@ -230,8 +230,8 @@ describe('a disturbance', () => {
   })
 })
 
-describe('the sandbox over HTTP', () => {
-  it('has every control, and answers as the function does', async () => {
+describe('the sandbox', () => {
+  it('has the controls of money that goes back, and answers as the functions do', async () => {
     const { endToEndId } = await paid()
     const post = (control: string, body: object) => simulator.request('POST', `/sandbox/${control}`, { body })
     const opened = await post('infraction', { endToEndId, amount: 100, reason: 'operational_failure' })
@@ -248,7 +248,7 @@ describe('the sandbox over HTTP', () => {
     expect(await post('payout-return', { payoutId: id, amount: 500 })).toMatchObject({ status: 200 })
   })
 
-  it('refuses an unknown control', async () => {
+  it('refuses an invalid request, and an unknown control', async () => {
     for (const control of ['payment', 'infraction', 'decision', 'return', 'payout-return']) {
       expect((await simulator.request('POST', `/sandbox/${control}`, { body: { endToEndId: 1 } })).status).toBe(400)
     }

@@ -34,12 +34,12 @@ export type Network = {
   /** True when the charge is new. */
   insertCharge(row: ChargeRow): Promise<boolean>
   findCharge(id: string): Promise<ChargeWithPixes | null>
-  /** Marks a charge as paid; false when it was already. */
+  /** Stores a payment; false when its charge is already paid, or was removed. */
   insertPix(pix: NewPix): Promise<boolean>
   /** Every address that the network has had: the directory of participants. */
   listBaseUrls(nothing: undefined): Promise<string[]>
   /** One page of a list of Pix, and the total of all pages. Pages count from zero. */
-  readPix(filter: PixFilter, of: { page: number; pageSize: number }): Promise<{ total: number; rows: PixRow[] }>
+  readPix(filter: PixFilter, place: { page: number; pageSize: number }): Promise<{ total: number; rows: PixRow[] }>
   /** The address for callbacks about the receiver's key. */
   webhook: Shared<WebhookRow | null>
   /** This PSP's differences from the standard. */

@@ -13,8 +13,8 @@ import { receiverKey } from './receiver-account.ts'
 const noTxid = '***'
 
 /**
- * Plans the Pix of a static code: it names a key and no charge, and can be paid any number of times. Each Pix belongs to
- * a row of charges that no request finds, because its txid is shorter than a charge's.
+ * Plans the Pix of a static code: it names a key and no charge, and can be paid any number of times. Each Pix belongs
+ * to a row of charges that no request finds, because its txid is shorter than a charge's.
  */
 export async function planStatic(
   network: Network,

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { AccountHolder } from '../src/pix/holder.ts'
 import { isSpiCode, type SpiCode } from './spi-codes.ts'
 
-/** Money sent to a key. The sender chose `id`. */
+/** Money sent to a key. The sender chose `id`, except at Sicoob, which issues it: there it is the endToEndId. */
 export type PayoutRow = {
   id: string
   endToEndId: string

@@ -7,7 +7,8 @@ const orNull = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([sche
 
 /**
  * A PSP's differences from the Central Bank's API Pix. Each can be set separately; a dialect (dialects.ts) is a set of
- * them. They apply to requests (decode-request.ts, oauth.ts) and to responses (encode-answer.ts). The PSP behind them is always the same.
+ * them. They apply to requests (decode-request.ts, oauth.ts) and to responses (encode-answer.ts). The PSP behind them
+ * is always the same.
  */
 const Quirks = Type.Object(
   {
@@ -92,7 +93,7 @@ export type Quirks = Static<typeof Quirks>
 
 const quirks = Compile(Quirks)
 
-/** The PSP without a dialect: the standard, with the payer's account, payouts and disputes added. */
+/** The PSP without a dialect: the standard, with the payer's account, payouts, disputes, defences and balance added. */
 export const plain: Quirks = {
   tokenPath: '/oauth/token',
   chargesPath: '',

@@ -72,7 +72,10 @@ function routePsp(network: Network, path: string, request: HttpRequest): Promise
   return routeMoneyOut(network, segments, request) ?? notFound()
 }
 
-/** Outgoing money: returns as in the standard, payouts and disputes as at Efí. Null for any other path. */
+/**
+ * Outgoing money: returns as in the standard, payouts and balance as at Efí, Inter or Sicoob, disputes as at Efí, and
+ * defences in the simulator's own form. Null for any other path.
+ */
 function routeMoneyOut(network: Network, segments: string[], request: HttpRequest): Promise<HttpResponse> | null {
   const { method } = request
   const last = segments.at(-1) ?? ''

@@ -22,7 +22,7 @@ export type Controls = {
   personality(input?: FaultProfileInput): Promise<FaultProfileFields>
   /** What waits for a later time, except unpaid charges. */
   waiting(): Promise<Waiting>
-  /** Lets what waits of these charges and payouts happen earlier, as if time had passed for them alone. */
+  /** Lets what these charges and payouts wait for happen earlier, as if time had passed for them alone. */
   advance(input: AdvanceInput): Promise<DueCounts>
 }
 

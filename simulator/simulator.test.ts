@@ -352,7 +352,7 @@ describe('state', () => {
     await empty.drop()
   })
 
-  it.each(['ftp://x', 'no address', `https://${'x'.repeat(49)}`])('is refused under the address %j', async (url) => {
+  it.each(['ftp://x', 'no address', `https://${'x'.repeat(49)}`])('is not opened under the address %j', async (url) => {
     await expect(start(url)).rejects.toThrow(/base URL/)
   })
 

@@ -48,7 +48,10 @@ export type SimulatorOptions = {
   dialect?: Partial<Quirks>
   /** Opens the sandbox controls to a caller with this bearer token, whatever the dialect's own tokens look like. */
   controlToken?: string
-  /** Lets requests fail on their way, for tests: before or after they took effect. Callbacks and `pay` are not disturbed. */
+  /**
+   * Lets requests fail on their way, for tests: before or after they took effect. Callbacks and `pay` are not
+   * disturbed.
+   */
   disturb?: Disturb
   /** The network's new fault profile. Unchanged if not given; the initial one is honest. */
   personality?: FaultProfileInput

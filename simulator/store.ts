@@ -56,7 +56,7 @@ const schema = `
   );
   create index if not exists pix_paid_at on simulator.pix (paid_at, end_to_end_id);
   create index if not exists pix_charge_id on simulator.pix (charge_id);
-  -- A charge is paid once, unless a bank goes astray.
+  -- A charge is paid once, except by payments that are marked as second.
   create unique index if not exists pix_charge_once on simulator.pix (charge_id) where names_charge and not is_second;
   create table if not exists simulator.returns (
     end_to_end_id text not null references simulator.pix,
@@ -299,7 +299,7 @@ export async function upsertWebhook(
 
 export type WebhookRow = { url: string; createdAt: Date }
 
-/** By the receiver's key. */
+/** By the receiver's key, or by the key of the address for payouts (callbacks.ts). */
 export async function findWebhook(pool: pg.Pool, chave: string): Promise<WebhookRow | null> {
   const { rows } = await pool.query<WebhookRow>({
     text: `select url, created_at as "createdAt" from simulator.webhooks where chave = $1`,

@@ -6,7 +6,7 @@ export type Waiting = { txids: string[]; payoutIds: string[] }
 // Any constant that nothing else in the database locks: the bytes of "simclock".
 const movesLock = '8316298460704760683'
 
-/** Most waiting things that are named at once. */
+/** Most charges, and most payouts, that are named at once. */
 const waitingMax = 10_000
 
 /**
@@ -54,7 +54,7 @@ export type Moved = {
 export async function moveTime(client: pg.PoolClient, { chargeIds, payoutIds, seconds, now }: Move): Promise<Moved> {
   // One after the other: two that move the same rows in another order would deadlock.
   await client.query(`select pg_advisory_xact_lock(${movesLock})`)
-  const update = async <Row>(ids: string[], text: string): Promise<Row[]> => {
+  const change = async <Row>(ids: string[], text: string): Promise<Row[]> => {
     const { rows } = await client.query({ text, values: [ids, now.toISOString(), seconds] })
     return rows as Row[]
   }
@@ -64,20 +64,20 @@ export async function moveTime(client: pg.PoolClient, { chargeIds, payoutIds, se
   const ofCharges = `end_to_end_id in (select end_to_end_id from simulator.pix where charge_id = any ($1::uuid[]))`
   return {
     // Its expiry is its age: the content of a charge, which a repeated request compares, stays.
-    charges: await update<Named>(
+    charges: await change<Named>(
       chargeIds,
       `update simulator.charges set created_at = created_at - (${expiry} - ${earlier(expiry)})
        where id = any ($1::uuid[]) and ${expiry} > $2
          and not exists (select from simulator.pix where charge_id = charges.id)
        returning txid as id, ${expiry} <= $2 as "isDue"`,
     ),
-    payments: await update<Named & { behaviours: string[] }>(
+    payments: await change<Named & { behaviours: string[] }>(
       chargeIds,
       `update simulator.pix set paid_at = ${earlier('paid_at')}, shown_at = ${earlier('shown_at')}
        where charge_id = any ($1::uuid[]) and shown_at > $2
        returning end_to_end_id as id, behaviours, shown_at <= $2 as "isDue"`,
     ),
-    returns: await update<Named>(
+    returns: await change<Named>(
       chargeIds,
       `update simulator.returns set
          settles_at = ${earlier('settles_at')},
@@ -85,7 +85,7 @@ export async function moveTime(client: pg.PoolClient, { chargeIds, payoutIds, se
        where ${ofCharges} and settles_at > $2
        returning end_to_end_id as id, settles_at <= $2 as "isDue"`,
     ),
-    disputes: await update<Named>(
+    disputes: await change<Named>(
       chargeIds,
       `update simulator.disputes set
          opened_at = case when opened_at > $2 then ${earlier('opened_at')} else opened_at end,
@@ -95,7 +95,7 @@ export async function moveTime(client: pg.PoolClient, { chargeIds, payoutIds, se
        where ${ofCharges} and (return_settles_at > $2 or (state = 'open' and ${deadline} > $2))
        returning id, (return_settles_at <= $2 or ${deadline} <= $2 or (opened_at = $2 and changed_at = $2)) as "isDue"`,
     ),
-    payouts: await update<Named>(
+    payouts: await change<Named>(
       payoutIds,
       `update simulator.payouts set settles_at = ${earlier('settles_at')}
        where id = any ($1::text[]) and settles_at > $2

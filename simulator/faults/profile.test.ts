@@ -280,7 +280,7 @@ describe('an answer', () => {
     expect((await simulator.request('PUT', '/v3/gn/pix/lost1', { body: payout })).status).toBe(201)
   })
 
-  it('rejects payouts and returns with every reason code of the Pix system', async () => {
+  it('rejects payouts and returns with the reason codes of the Pix system', async () => {
     await simulator.personality({ seed: 5, traits: { payout_rejected: 1, return_rejected: 1 } })
     const payout = { valor: '1.00', pagador: { chave: receiverKey }, favorecido: { chave: 'a@example.com' } }
     const codes = new Set<string>()

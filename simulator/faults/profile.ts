@@ -17,7 +17,8 @@ export type FaultProfile = FaultProfileFields & {
 export const honestProfile: FaultProfileFields = { name: 'honest', seed: 1, traits: {} }
 
 /**
- * @param profile its `traits` are added to those of its name. A `key` is the txid, or the id of a payout or return.
+ * @param profile its `traits` are added to those of its name. A `key` is the txid of a charge, the endToEndId of a Pix,
+ * or the id of a payout or return.
  */
 export function createFaultProfile({ name, seed, traits }: FaultProfileFields): FaultProfile {
   const all: Traits = { ...presets[name], ...traits }
@@ -48,7 +49,7 @@ export function drawBehaviours(
   return byAmount ? [byAmount] : behaviours.filter((behaviour) => profile.has(behaviour, txid))
 }
 
-/** The rejection code of a payout or a return, or null. All codes take turns. */
+/** The rejection code of a payout or a return, or null. All codes are equally likely. */
 export function rejectionOf(
   profile: FaultProfile,
   trait: 'payout_rejected' | 'return_rejected',

@@ -25,7 +25,7 @@ export const behaviourAmounts = {
   callback_never: cents(700_009),
   /** It sends the callback twice. */
   callback_twice: cents(700_010),
-  /** It sends the callback a moment later, after those of later payments. */
+  /** It sends the callback up to 1.5 seconds later, perhaps after those of later payments. */
   callback_late: cents(700_011),
   /** Forged callbacks arrive with the real one. */
   callback_forged: cents(700_012),

@@ -8,7 +8,7 @@ export type TruePayment = {
   paysTxid: string
   /** The txid in the Pix: null if it was dropped. */
   txid: string | null
-  /** True if the charge was paid before. */
+  /** True if the charge was paid before, and for every payment of a static code. */
   isSecond: boolean
   amount: number
   paidAt: Date
@@ -18,7 +18,8 @@ export type TruePayment = {
 }
 
 /**
- * Everything that really happened. Tests compare a gateway's ledger with it. `balance`: that of the account, in cents.
+ * Everything that really happened. Tests compare a gateway's ledger with it. `balance`: that of the account, in cents,
+ * before the PSP's fees.
  */
 export type Truth = { payments: TruePayment[]; balance: number }
 
