@@ -68,7 +68,8 @@ function renderReceipt({ payment, token, language }: Shown): Html {
 }
 
 /**
- * Back to the shop: after the payment with the transaction, which the shop fetches. Its status counts, never this visit.
+ * The way back to the shop. After the payment a `returnUrl` gets the id of the transaction, which the shop fetches: its
+ * status proves the payment, this visit does not.
  */
 function renderReturn(payment: PaymentRow, language: Language, isPaid: boolean): Html | null {
   const t = words[language]

@@ -7,7 +7,7 @@ import type { PublicLinkRow } from './store.ts'
 import { style } from './style.ts'
 import { words } from './text.ts'
 
-/** With the last part of its address, as the browser has it: the logo is below it. */
+/** `path`: the last part of its address, in lower case. The logo is at `logo.png` below it. */
 export type ShownLink = PublicLinkRow & { path: string }
 
 const linkStyle = `${style}
@@ -25,7 +25,7 @@ input[aria-invalid] { border-color: var(--warn); }
 
 const styleHash = cspHash(linkStyle)
 
-/** The page has no script at all, no other site may frame it, and its form goes only to its own server. */
+/** The page has no script at all, no page may frame it, and its form goes only to its own server. */
 export function linkContentSecurityPolicy(link: ShownLink): string {
   return [
     "default-src 'none'",

@@ -179,7 +179,7 @@ function readOrder(link: ShownLink, entered: Entered): Order | EnteredField[] {
 /** The API's own check of a customer, who has no webhook URL. */
 const validateCustomer = createValidator({ checkWebhookUrl: () => null })({ schema: Customer })
 
-/** `1.234,56`, `1234.56` and `1234` in cents. Null for anything else. */
+/** `1.234,56`, `1234.56` and `1234` in cents, also after `R$`. Null for anything else. */
 export function readReais(text: string): number | null {
   const bare = text.replace(/^R\$\s*/, '')
   const match = /^(\d{1,3}(?:\.\d{3})+|\d{1,7})(?:,(\d{1,2}))?$/.exec(bare) ?? /^(\d{1,7})\.(\d{1,2})$/.exec(bare)
@@ -190,7 +190,7 @@ export function readReais(text: string): number | null {
 async function findShown(deps: LinkPageDeps, request: FastifyRequest, reply: FastifyReply): Promise<ShownLink> {
   const path = (request.params as { slug: string }).slug.toLowerCase()
   const prefix = linkPrefix(deps.acquirers.cell)
-  // The name of the cell is only for the proxy; an address from before there was one has none.
+  // The name of the cell is only for the proxy. An address that is older than the cell has none.
   const link = await findLinkBySlug(deps.db, path.startsWith(prefix) ? path.slice(prefix.length) : path)
   if (link) return { ...link, path }
   enforceRateLimit(deps.wrongTokenLimit, toHost(request.ip), reply)
@@ -204,7 +204,10 @@ function shown(deps: LinkPageDeps, link: ShownLink, language: Language) {
   return { link, language, formKey: randomUUID(), bankName: bankName(deps), isSimulated }
 }
 
-/** Banks show the holder of the account that receives the charge: known before there is one if all accounts agree. */
+/**
+ * Banks show the holder of the account that receives the charge. Before there is a charge, the holder is known only if
+ * all accounts have the same one.
+ */
 function bankName({ acquirers }: LinkPageDeps): string | null {
   const names = new Set(acquirers.all.map(({ receiver }) => receiver.name))
   return names.size === 1 ? ([...names][0] ?? null) : null

@@ -82,7 +82,7 @@ export const linkWords: Record<Language, Words> = {
       sold_out: {
         title: 'Sold out',
         text: (merchant) =>
-          `${merchant} has nothing left to sell here. If somebody does not pay, this link works again in some minutes.`,
+          `${merchant} has nothing left to sell here. If somebody does not pay, this link works again in a few minutes.`,
       },
       refused: {
         title: 'The code could not be created',

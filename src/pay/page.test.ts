@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { chooseLanguage } from '../http/language.ts'
 import { encodeDynamicBrCode } from '../pix/brcode.ts'
 import { failureMessages, transactionStatuses } from '../transactions/status.ts'
+import { cspHash } from './document.ts'
 import { policyOf, renderNotice, renderPayment } from './page.ts'
 import { isOpen, pageState } from './state.ts'
 import type { PaymentRow } from './store.ts'
@@ -53,7 +54,7 @@ describe('the state', () => {
     expect(transactionStatuses.filter((status) => isOpen({ status }))).toEqual(['PENDING', 'PIX_QRCODE_GENERATED'])
   })
 
-  it('is expired from the second in which the code expires, unless it was paid', () => {
+  it('is expired from the moment when the code expires, unless it was paid', () => {
     const just = new Date(later.getTime() - 1)
     expect(pageState(row(), just)).toBe('waiting')
     expect(pageState(row(), later)).toBe('expired')
@@ -128,6 +129,10 @@ describe('the page', () => {
   it('allows its own style and script by their hash, and nothing unsafe', () => {
     expect(policyOf(null)).not.toMatch(/unsafe|\*|https?:/)
     const page = render()
+    for (const tag of ['style', 'script']) {
+      const [, content = ''] = new RegExp(`<${tag}>(.*?)</${tag}>`, 's').exec(page) ?? []
+      expect(policyOf(row())).toContain(`${tag}-src ${cspHash(content)};`)
+    }
     expect(page).not.toMatch(/ style=| on\w+="/)
     expect(page.match(/<style>/g)).toHaveLength(1)
     expect(page.match(/<script>/g)).toHaveLength(1)

@@ -92,7 +92,7 @@ function bankName({ merchant_name }: PaymentRow, uri: string): string {
   return (decoded.ok && decoded.code.merchantName) || merchant_name
 }
 
-/** At most these: the page stays small, and the amount is the sum of all. */
+/** Most items that are listed, so that the page stays small. The amount of the charge covers all of them. */
 const itemsMax = 20
 
 /** What is bought, if the merchant shows it: its description, otherwise the items. */

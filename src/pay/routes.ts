@@ -165,7 +165,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
 const unlisted = { 'x-robots-tag': 'noindex, nofollow', vary: 'Accept-Language' }
 
 function sendPage(reply: FastifyReply, page: string, payment: PaymentRow | null = null): FastifyReply {
-  // The policy below says more precisely who may frame the page; browsers would obey both.
+  // The policy below says more precisely who may frame the page. Some browsers would obey the older header as well.
   if (payment?.embed_origins?.length) reply.removeHeader('x-frame-options')
   return reply
     .type('text/html; charset=utf-8')

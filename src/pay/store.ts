@@ -84,6 +84,6 @@ export type PaymentStateRow = Pick<PaymentRow, 'id' | 'status' | 'pix_expires_at
 export async function findPaymentStates(db: Db, ids: string[]): Promise<PaymentStateRow[]> {
   return await db.query<PaymentStateRow>(
     selectByIds(ids, sql`id, status, pix_expires_at, error_message`),
-    'find-standings',
+    'find-payment-states',
   )
 }

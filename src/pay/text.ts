@@ -32,7 +32,7 @@ type Words = {
   expired: (merchant: string) => string
   canceled: (merchant: string) => string
   failed: (merchant: string) => string
-  /** The link to the shop, and what it says once the payment is confirmed. */
+  /** The link to the shop, and the button in its place once there is no code to pay. */
   back: string
   goOn: (merchant: string) => string
   preparing: string

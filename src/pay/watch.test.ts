@@ -40,9 +40,9 @@ it('accepts streams up to its total limit, whatever their address, and none afte
   expect(watch.open(waiting(), 'd')).toBeNull()
 })
 
-it('ends streams of finished payments, and checks again for later ones', async () => {
+it('ends the stream of a transaction that is not there, and polls again for a later one', async () => {
   const watch = createWatch({ db: database.db, clock, log: pino({ level: 'silent' }) })
-  // There is no such transaction: the first check finds that there is nothing to wait for.
+  // The first poll finds no transaction, so there is nothing to wait for.
   for (let round = 0; round < 2; round += 1)
     expect(String(await watch.open(waiting(), 'a')?.toArray())).toContain('data: waiting')
   await watch.stop()

@@ -10,8 +10,8 @@ import { findPaymentStates, type PaymentStateRow } from './store.ts'
 /** With longer pauses a customer would start to wonder; shorter ones would only load the database. */
 const pollEveryMs = 1_000
 /**
- * A fifth of all connections. Many customers of a mobile network share an address. A refused page polls every few
- * seconds instead.
+ * A fifth of the connections that a process accepts (http/server.ts). Many customers of a mobile network share an
+ * address. A refused page polls every few seconds instead.
  */
 const limitsDefault = { totalMax: 2_000, perAddressMax: 50 }
 

@@ -67,7 +67,7 @@ export function createDynamicEncoder({ merchantName, merchantCity }: Merchant): 
     const location = text.replace(SCHEME, '')
     checkLocation(location)
     const body = head + field('26', gui + field('25', location)) + tail
-    // Every part has a limit, so the whole stays below 200 of the 512 characters.
+    // Every part has a limit, so the whole has at most 203 of the 512 characters.
     return body + crc16(body)
   }
 }
