@@ -89,7 +89,10 @@ class Preview extends Error {
   transfers: PostedTransfer[] = []
 }
 
-/** Also for what a second person approved, whose decision is in the audit log. */
+/**
+ * Posts an entry in the caller's commit, without writing it to the audit log: {@link postEntry} does that, and the
+ * decision of a second person is there already.
+ */
 export async function post(tx: Tx, input: NewEntry, now: Date): Promise<PostedEntry> {
   const row = toRow(input, now)
   if (!(await insertEntry(tx, row))) return await replay(tx, row)
@@ -133,7 +136,7 @@ async function replay(tx: Tx, requested: EntryRow): Promise<PostedEntry> {
   return { entry: first, isReplay: true }
 }
 
-/** `finish` is called after the postings: it throws if they did not cover the whole amount. */
+/** `finish` is called after the postings, and throws if these did not cover the whole amount. */
 type Plan = { postings: Posting[]; finish: () => void }
 
 async function toPostings(tx: Tx, row: EntryRow): Promise<Plan> {

@@ -111,5 +111,5 @@ export async function sumMoves(db: Db): Promise<{ direction: 'in' | 'out'; cell:
     where type in ('move_in', 'move_out') group by 1, 2 order by 1, 2`)
 }
 
-/** The condition of the index of ledger_transfers for them. */
+/** The transfers of entries: the same condition as that of their index on ledger_transfers. */
 export const isEntryTransfer = sql`record_type in ('fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry', 'move_out', 'move_in')`

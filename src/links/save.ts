@@ -35,7 +35,7 @@ export async function createLink(deps: Deps, { merchantId, id, input, by }: Savi
   })
 }
 
-/** Refuses other content than that of the request which created the link, or a slug that another link has. */
+/** Refuses other content than the link has, or a slug that another link has. */
 function replay(first: LinkRow | null, requested: LinkRow, { slug }: LinkInput): void {
   if (!first) throw invalidFields([slugTaken])
   // Without a slug, a request means a random one.
@@ -53,6 +53,8 @@ function contentOf(row: LinkRow) {
 }
 
 /**
+ * Replaces the content of a link.
+ *
  * @param changedAt of the link that the person has read
  * @throws {AppError} `not_found`, `validation_failed`, `change_not_possible` if somebody has changed it since
  */

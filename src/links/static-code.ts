@@ -4,7 +4,7 @@ import { cents } from '../lib/money.ts'
 import { encodeStaticBrCode } from '../pix/brcode.ts'
 import type { LinkRow } from './store.ts'
 
-/** Banks show the city of no account; a code must have one. */
+/** A code must have a city. Banks do not show it. */
 const merchantCity = 'BRASIL'
 /** 96 bits in 24 letters and digits, of the 25 that a static code allows. */
 const txidBytes = 12

@@ -23,7 +23,7 @@ export type LinkRow = {
   changed_at: Date
 }
 
-/** A charge without a transaction reserves no longer: the request that made it has failed. */
+/** How long a charge without a transaction reserves. After that, the request that made it has certainly failed. */
 const reservedMs = 10 * 60_000
 const isReserving = (now: Date) => sql`c.created_at > ${new Date(now.getTime() - reservedMs)}`
 
@@ -95,7 +95,7 @@ export async function findLinkByTxid(db: Db, txid: string): Promise<LinkRow | nu
 export type LinkTotals = { paid: number; amount_paid: number; live: number }
 export type LinkWithTotals = LinkRow & LinkTotals & { merchant_name: string; client_id: string }
 
-/** Not of a payment that went back to suspense: it may have paid another transaction since. */
+/** Without a payment that went back to suspense: it may have paid another transaction since. */
 const isKept = raw('t.attribution_reversed_at is null')
 
 /** A charge counts from its request on, until it is certain that it was not paid. What was refunded still counts. */

@@ -109,6 +109,6 @@ function stillOpen(ids: string[]): AppError {
       message: `has a record that is still open: ${recordId}`,
       recordId,
     })),
-    detail: `Nothing was erased: a charge, refund, payout, dispute or discrepancy of this person is still open (${named}${more}). Erase when these have ended: until then the data is needed.`,
+    detail: `Nothing was erased: a charge, refund, payout, dispute, unattributed payment or discrepancy of this person is still open (${named}${more}). Erase when these have ended: until then the data is needed.`,
   })
 }

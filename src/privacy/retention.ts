@@ -13,9 +13,9 @@ const chunkRows = 500
 const dayMs = 24 * 60 * 60_000
 
 /**
- * Erases persons from records that have reached the retention period: customers and payers of transactions, receivers
- * of withdrawals, payers of unattributed payments. A merchant's records are read from its cursor on, which stays at
- * the oldest record that is still needed.
+ * Erases persons from records that have reached the retention period: customers, payers and sellers of transactions, and
+ * what was written against their disputes; receivers of withdrawals; payers of unattributed payments. A merchant's
+ * records are read from its cursor on, which stays at the oldest record that is still needed.
  */
 export function privacyJobs({ db, clock, key, personalDataDays }: Deps): Record<string, Job> {
   return {
@@ -38,11 +38,14 @@ type Age = { before: Date; key: SecretKey; now: Date }
 type Records = {
   /** The next records with personal data, oldest first, including those that are still needed. */
   list(tx: Tx, range: { after: expiry.Position; before: Date; limit: number }): Promise<expiry.Position[]>
-  /** Erases those of these records that are final and not locked; returns their ids. */
+  /** Erases those of these records that are final, old enough and not locked; returns their ids. */
   erase(tx: Tx, ids: string[], age: Age): Promise<string[]>
 }
 
-/** Returns the creation time of the oldest record that was kept, or the end of the range if none was. */
+/**
+ * Returns the time of the oldest record that was kept. If none was: the end of the range, or the time up to which records
+ * were erased before the service stopped.
+ */
 async function eraseAll(
   db: Db,
   { records, from, age, stopping }: { records: Records; from: Date; age: Age; stopping: AbortSignal },

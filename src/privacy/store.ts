@@ -1,6 +1,9 @@
 import { raw, type Sql, sql, type Tx } from '../db/sql.ts'
 
-/** A record with data about a person: as the customer of the charge, or as the payer or receiver of the money. */
+/**
+ * A record with data about a person. `is_customer`: the customer of the charge, or the owner of the Pix key of the
+ * withdrawal. `is_party`: the payer or the receiver of the money.
+ */
 export type PersonalRecord = { merchant_id: string; id: string; is_customer: boolean; is_party: boolean }
 
 export type PersonalRecords = {
@@ -14,8 +17,8 @@ export type PersonalRecords = {
 type Person = { document: string; hashes: string[] }
 
 /**
- * Every record that names a person. Payers and sellers have no index, so it reads all transactions and takes a while. A customer is
- * also the payer if the digits that a masked document shows are theirs.
+ * Every record that names a person. Payers and sellers have no index, so it reads all transactions and takes a while. A
+ * customer is also the payer if the digits that a masked document shows are theirs.
  */
 export async function findPersonal(tx: Tx, { document, hashes }: Person): Promise<PersonalRecords> {
   const known = [document, ...hashes]
@@ -44,7 +47,7 @@ const idsOf = (records: PersonalRecord[]) => records.map(({ id }) => id)
 const isInQuestion = (record: Sql) => sql`exists (
   select from differences where differences.state = 'open' and ${record})`
 
-/** A charge that may still be paid, or a refund or dispute in progress. */
+/** A charge that may still be paid, or that has a refund in progress, an undecided dispute or an open discrepancy. */
 export const isOpenTransaction = sql`(
   transactions.status in ('PENDING', 'PIX_QRCODE_GENERATED', 'PROCESSING_REFUND', 'BLOCKED', 'PROCESSING_INFRACTION')
   or exists (

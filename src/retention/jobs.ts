@@ -34,7 +34,10 @@ const apiRequestsDays = 7
 
 type Kept = { table: string; days: number; deleteBefore: DeleteBefore }
 
-/** The jobs that delete old rows: the only deletion by age in the service. */
+/**
+ * The jobs that delete old rows of the tables that grow with the traffic. Small tables, such as those of sessions and
+ * of scheduled reports, are cleared where they are written.
+ */
 export function retentionJobs({
   db,
   clock,

@@ -20,8 +20,8 @@ export const deleteAttemptsBefore: DeleteBefore = (db, before, limit) =>
   )
 
 /**
- * Notices that were processed before that time. A notice that arrives again later is processed again and finds its payment
- * settled. One that arrives during the deletion is kept: its state is checked once more under the row's lock.
+ * Notices that were processed before that time. A notice that arrives again later is processed again and finds its
+ * payment settled. One that arrives during the deletion is kept: its state is checked once more under the row's lock.
  */
 export const deleteNoticesBefore: DeleteBefore = (db, before, limit) =>
   countDeleted(
