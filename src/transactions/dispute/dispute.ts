@@ -151,7 +151,7 @@ export function analysisEndsAt({ deadline_at, opened_at }: Pick<DisputeRow, 'dea
   return deadline_at ?? new Date(opened_at.getTime() + analysisMs)
 }
 
-/** A dispute whose defence is not sent needs attention from then on until its deadline, as in the alerts, and after it. */
+/** An open dispute whose defence is not sent needs attention from this long before its deadline on, as in the alerts. */
 export const dueSoonMs = 3 * 24 * 60 * 60_000
 
 type Reported = { merchantId: string; id: string; found: DisputeFound; payment: Payment }
@@ -182,7 +182,11 @@ export async function recordReported(
   return isFollowed
 }
 
-/** The same inside the caller's commit, under the transaction's lock. */
+/**
+ * {@link recordReported} inside the caller's commit, under the transaction's lock.
+ *
+ * @param payment null if it was not read: then no return is recorded
+ */
 export async function followDispute(
   tx: Tx,
   row: LockedTransaction,

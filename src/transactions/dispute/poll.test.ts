@@ -217,3 +217,25 @@ it('an acquirer that switched its list off causes no warning, and is asked again
   service.clock.advance(60 * 60_000)
   expect(await psp.age()).toBe(2 * 60 * 60)
 })
+
+it('a dispute whose payment the acquirer cannot show is tried again, and keeps no other one waiting', async () => {
+  const [hidden, shown] = [await payOne(service), await payOne(service)]
+  const abertura = service.clock.now().toISOString()
+  const dispute = { valor: '10.00', status: 'ABERTA', dadosAnalise: { abertura } }
+  const both = listing(
+    { ...dispute, idInfracao: randomUUID(), endToEndId: hidden.endToEnd },
+    { ...dispute, idInfracao: randomUUID(), endToEndId: shown.endToEnd },
+  )
+  let isHidden = true
+  const psp = reading('simulator', (path, answer) =>
+    isHidden && path.endsWith(`/pix/${hidden.endToEnd}`) ? { ...answer, status: 400 } : answer,
+  )
+  expect(await psp.poll(both)).toEqual([
+    { level: 50, msg: 'a dispute could not be recorded and will be tried again' },
+  ])
+  expect(await fetchDisputed(service, shown.id)).toMatchObject({ status: 'BLOCKED' })
+  expect(await fetchDisputed(service, hidden.id)).toMatchObject({ status: 'PAID' })
+  isHidden = false
+  expect(await psp.poll(both)).toEqual([])
+  expect(await fetchDisputed(service, hidden.id)).toMatchObject({ status: 'BLOCKED' })
+})

@@ -5,6 +5,7 @@ import {
   type Disputes,
   NotOffered,
   type Payment,
+  TooManyRequests,
   type UnreadableEntry,
 } from '../../acquirers/acquirer.ts'
 import { forEachConcurrent } from '../../lib/concurrent.ts'
@@ -194,7 +195,12 @@ async function findStart(
   return new Date(Math.max(to.getTime() - reachMs, Math.min(to.getTime(), ...times)))
 }
 
-/** Returns false when one dispute fails: it must not keep the others waiting. */
+/**
+ * Returns false when one dispute fails, such as one whose payment the acquirer cannot show: it must not keep the others
+ * waiting.
+ *
+ * @throws {AcquirerUnavailable} when the acquirer takes no more requests for the moment
+ */
 async function follow(deps: SettleDeps, reading: Reading, found: DisputeFound): Promise<boolean> {
   try {
     const known = await findReported(deps.db, { acquirer: reading.acquirer.name, reference: found.reference })
@@ -209,7 +215,8 @@ async function follow(deps: SettleDeps, reading: Reading, found: DisputeFound): 
       )
     return true
   } catch (error) {
-    if (error instanceof AcquirerUnavailable) throw error
+    if (error instanceof TooManyRequests) throw error
+    if (error instanceof AcquirerUnavailable && !reading.acquirer.isAvailable()) throw error
     deps.log.error(
       { err: error, reference: found.reference },
       'a dispute could not be recorded and will be tried again',

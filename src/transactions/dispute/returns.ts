@@ -62,7 +62,7 @@ function correctedOf({
   return Math.max(0, corrected - sumOf(others))
 }
 
-/** The same for a payment that was just read. */
+/** {@link recordReturns} in a commit of its own, for a payment that was just read. */
 export async function settleReturns(
   deps: SettleDeps,
   { merchantId, id, payment }: { merchantId: string; id: string; payment: Payment },
@@ -93,7 +93,8 @@ export async function enterConfirmedReturn(
 ): Promise<() => Promise<void>> {
   const row = await lockTransaction(tx, merchantId, id)
   if (row?.amount_paid == null) return async () => {}
-  // A return that the PSP no longer shows. Neither status leads back to PAID (status.ts): only the ledger is corrected.
+  // A return that the PSP no longer shows. These statuses do not lead back to PAID (status.ts), so only the ledger is
+  // corrected.
   if (amount < 0 && (row.status === 'REFUNDED' || row.status === 'INFRACTION')) return async () => {}
   const part = { dispute_id: null, reference, end_to_end: null, amount, returned_at: at }
   const returned = await insertReturn(tx, row, part, now)
@@ -104,7 +105,7 @@ export async function enterConfirmedReturn(
 
 type Part = Omit<ReturnRow, 'merchant_id' | 'transaction_id' | 'dispute_id'>
 
-/** The returns that are not recorded yet, up to `amount`. A part that no single return accounts for has no id. */
+/** The returns that are not recorded yet, up to `amount`. A part without a return of its own has no endToEndId. */
 function share(
   amount: number,
   returns: PaymentReturn[],

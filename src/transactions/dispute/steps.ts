@@ -17,11 +17,12 @@ import {
 } from './store.ts'
 
 /** The steps of a dispute. Each runs in the caller's commit and under the transaction's lock. */
+
 export type Opening = Pick<DisputeRow, 'source' | 'acquirer_reference' | 'reason'> & {
   /** By default a new one. */
   id?: string | undefined
-  /** Null: all that is left of the payment. */
-  amount: number | null
+  /** Zero: all that is left of the payment. */
+  amount: number
   openedAt: Date
   reported: ReportedState | null
 }
@@ -43,8 +44,8 @@ export async function openDispute(
   const left = leftOf(row, await listRefunds(tx, row), 'REFUNDED')
   const dispute = toRow(row, {
     ...opening,
-    // More than is left cannot be blocked. If the whole payment is gone, the dispute is recorded as reported, and
-    // blocks nothing.
+    // More than is left cannot be blocked. If the whole payment is gone, the dispute is recorded with the reported
+    // amount, and blocks nothing.
     amount: Math.min(opening.amount || row.amount_paid || 1, left || (row.amount_paid ?? 1)),
   })
   await insertDispute(tx, dispute)
@@ -65,7 +66,7 @@ export async function enterEnded(
   return { row: await updateDisputeDate(tx, row, row.infraction_date ?? opening.openedAt), id: dispute.id }
 }
 
-function toRow(row: LockedTransaction, opening: Opening & { amount: number }): DisputeRow {
+function toRow(row: LockedTransaction, opening: Opening): DisputeRow {
   return {
     merchant_id: row.merchant_id,
     id: opening.id ?? newUuid(),
@@ -104,8 +105,9 @@ export async function acceptDispute(
 }
 
 /**
- * Ends a dispute. Nothing more is returned, and what is blocked becomes available to the merchant again. An accepted
- * dispute that was returned in part is lost; any other has no effect, whatever was returned while it was open.
+ * Ends a dispute. Nothing more is returned, and what is blocked becomes available to the merchant again.
+ *
+ * @param state `returned`: the dispute was lost. The others: it was not lost, whatever was returned while it was open.
  */
 export async function endDispute(
   tx: Tx,
@@ -134,8 +136,8 @@ export async function reopenDispute(
 
 /**
  * Posts money that was returned under MED. It is taken from what disputes block, the accepted ones first; anything
- * beyond that was not announced, and is taken from the available balance or becomes a debt. Returns the dispute of
- * each part. The caller has already written the return, and `row` includes it.
+ * beyond that was not announced, and is taken from the available balance or becomes a debt. Returns the first dispute
+ * of which a part was returned. The caller writes the return afterwards: `row` does not include it yet.
  */
 export async function returnUnderMed(
   tx: Tx,
@@ -144,14 +146,14 @@ export async function returnUnderMed(
   now: Date,
 ): Promise<{ row: LockedTransaction; disputeId: string }> {
   let rest = amount
-  const parts: string[] = []
+  let disputeId: string | null = null
   const undecided = (await listDisputesOf(tx, row)).filter(isUndecided)
   for (const dispute of undecided.toSorted((a, b) => Number(b.state === 'accepted') - Number(a.state === 'accepted'))) {
     const part = Math.min(rest, dispute.amount - dispute.returned_amount)
     if (part === 0) continue
     rest -= part
     const ofBlocked = Math.min(dispute.blocked_amount, part)
-    parts.push(dispute.id)
+    disputeId ??= dispute.id
     await postDispute(tx, row, dispute, 'returned', now, (balances) => [
       ...disputeReturned(ofBlocked)(),
       ...returnedUnannounced(part - ofBlocked)(balances),
@@ -163,8 +165,7 @@ export async function returnUnderMed(
       postings: dispute.postings + 1,
     })
   }
-  const [first] = parts
-  if (rest === 0 && first) return { row, disputeId: first }
+  if (rest === 0 && disputeId !== null) return { row, disputeId }
   const unannounced = toRow(row, {
     ...{ source: 'return', acquirer_reference: reference, reason: null, amount: rest, openedAt: at, reported: null },
   })
@@ -177,7 +178,7 @@ export async function returnUnderMed(
   })
   await postDispute(tx, row, unannounced, 'returned', now, returnedUnannounced(rest))
   const dated = await updateDisputeDate(tx, row, row.infraction_date ?? at)
-  return { row: dated, disputeId: first ?? unannounced.id }
+  return { row: dated, disputeId: disputeId ?? unannounced.id }
 }
 
 /**

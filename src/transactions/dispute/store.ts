@@ -78,8 +78,8 @@ export async function updateDispute(tx: Tx, row: DisputeRow): Promise<void> {
 }
 
 /**
- * The dispute needs an answer again: what was sent or handed in before it ended becomes a draft. Sending that makes a new
- * submission, under an id of its own.
+ * The dispute needs an answer again: what was sent or handed in before it ended becomes a draft. Sending that makes a
+ * new submission, under an id of its own.
  */
 export async function reopenDefence(tx: Tx, { merchant_id, id }: DisputeRow): Promise<void> {
   await tx.query(sql`update disputes set answered_at = null where merchant_id = ${merchant_id} and id = ${id}`)
@@ -117,7 +117,7 @@ export async function findReported(
   return row ?? null
 }
 
-/** When the oldest dispute was opened that an acquirer has not decided or returned; null for none. */
+/** When the oldest dispute of an acquirer that has not ended was opened; null for none. */
 export async function findOldestUndecided(db: Db, acquirer: string): Promise<Date | null> {
   const [row] = await db.query<{ opened_at: Date | null }>(
     sql`

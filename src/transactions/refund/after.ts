@@ -29,7 +29,7 @@ export async function moveByAffairs<Row extends LockedTransaction>(
 
 /**
  * As long as part of the payment is left, an undecided dispute decides the status, an accepted one before an open
- * one. INFRACTION: a dispute was lost, or the last of the payment was returned under MED.
+ * one. INFRACTION: a dispute was lost, or nothing of the payment is left and a part of it was returned under MED.
  */
 function statusBy(row: LockedTransaction, { refunds, disputes }: Affairs): TransactionStatus {
   const left = leftOf(row, refunds, 'REFUNDED')
@@ -58,7 +58,7 @@ function toErrorMessage(row: LockedTransaction, to: TransactionStatus, refunds: 
   return to === 'PAID' || to === 'INFRACTION' ? (refunds.at(-1)?.error_message ?? null) : null
 }
 
-/** The part of a payment that was returned neither under MED nor in refunds of these statuses. */
+/** The part of a payment that was returned neither by the banks nor in refunds of these statuses. */
 export function leftOf(
   row: Pick<LockedTransaction, 'amount_paid' | 'amount_returned'>,
   refunds: Pick<RefundRow, 'amount' | 'status'>[],
