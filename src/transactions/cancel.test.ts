@@ -9,6 +9,7 @@ import {
   statusesOf,
   untilStatus,
 } from '../../test/support/payments.ts'
+import { payOne, refund } from '../../test/support/refunds.ts'
 import type { Problem } from '../../test/support/requests.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
@@ -69,14 +70,14 @@ const eventsOf = async (id: string) =>
     .map(({ type }) => type)
     .toSorted()
 
-/** When the check of the transaction is due; the service's own worker may be faster. */
+/** Moves the clock to when the transaction is due, and checks it. The service's own worker may be faster. */
 async function checkLater(id: string, send: Send = bank.handle): Promise<void> {
   const row = await checkAtOf(id)
   if (row?.check_at && row.check_at > service.clock.now()) service.clock.set(row.check_at)
   await checkDueTransactions(settleDepsWith(service, send), never)
 }
 
-/** The same, whenever it is due. */
+/** Checks the transaction now, whenever it is due. */
 async function checkNow(id: string, send: Send): Promise<void> {
   const row = await findTransaction(service.db, merchantId, id)
   if (row) await checkOpen(settleDepsWith(service, send), row)
@@ -97,7 +98,7 @@ it('removes the charge at the acquirer and fails the transaction, once', async (
   expect((await checkAtOf(id))?.check_at).toBeNull()
 })
 
-it('finds no transaction of nobody, and cancels none that has expired', async () => {
+it('answers 404 for an unknown id, and refuses a transaction that has expired', async () => {
   expect((await cancel('0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1')).status).toBe(404)
   const { id } = await charge(service)
   service.clock.advance(1_800_000 + expiryGraceMs)
@@ -185,7 +186,7 @@ describe('while the outcome is not known', () => {
     expect(await eventsOf(id)).toEqual(['transaction.failed', 'transaction.pix_qrcode_generated'])
   })
 
-  it('a check that began before the request says that it was canceled, too', async () => {
+  it('a check that began before the request also fails the charge as canceled', async () => {
     const { id } = await charge(service)
     const before = await findTransaction(service.db, merchantId, id)
     const losing = removing(async (request) => {
@@ -300,7 +301,7 @@ async function toPending(id: string): Promise<void> {
     where id = ${id}`)
 }
 
-it('stays open if the acquirer refuses, until it expires', async () => {
+it('leaves the charge open and payable if the acquirer refuses, and checks it again when it has expired', async () => {
   const { id, uri } = await charge(service)
   const refusing = removing(async () => ({ status: 400, headers: {}, body: '{"detail":"não permitido"}' }))
   expect(await cancelAt(id, refusing)).toBe('acquirer_refused')
@@ -311,7 +312,7 @@ it('stays open if the acquirer refuses, until it expires', async () => {
   await untilStatus(service, id, 'PAID')
 })
 
-it('that the acquirer never answers ends when the charge has expired and the acquirer says that it is unpaid', async () => {
+it('ends a cancel that is never answered when the charge has expired and the acquirer says that it is unpaid', async () => {
   const { id } = await charge(service)
   const silent = removing(async () => lost)
   expect(await cancelAt(id, silent)).toBe('acquirer_unavailable')
@@ -327,6 +328,14 @@ it('that the acquirer never answers ends when the charge has expired and the acq
   expect(await fetchTransaction(service, id)).toMatchObject(expired)
 })
 
+it('proposes no refund of a payment that is already refunded', async () => {
+  const { id } = await payOne(service)
+  await refund(service, id)
+  const { status, body } = await cancel(id)
+  expect(status).toBe(409)
+  expect(body.detail).toMatch(/^status is (PROCESSING_REFUND|REFUNDED): it was paid, so it cannot be canceled\.$/)
+})
+
 it('reports an internal error as such, and the worker still finishes', async () => {
   const { id } = await charge(service)
   const deps = settleDepsWith(service, bank.handle)
@@ -337,7 +346,7 @@ it('reports an internal error as such, and the worker still finishes', async () 
   expect(await untilStatus(service, id, 'FAILED')).toMatchObject(canceled)
 })
 
-it('is asked of the acquirer that gave the code, and unknown if that one is no longer configured', async () => {
+it('queries the acquirer that gave the code only: without it in the configuration, the outcome is unknown', async () => {
   const { id } = await charge(service)
   const elsewhere = settleDepsWith(service, bank.handle, { name: 'another' })
   await expect(cancelTransaction(elsewhere, { merchantId, id, by: null })).rejects.toMatchObject({

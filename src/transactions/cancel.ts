@@ -6,7 +6,7 @@ import type { SettleDeps } from './settle.ts'
 import { failureCodeOf, type TransactionStatus } from './status.ts'
 import { findTransaction, lockTransaction, requestCancel, type TransactionRow } from './store.ts'
 
-/** When the worker takes over, if the request ends before its outcome is known. */
+/** How soon the worker takes over, if the request ends before its outcome is known. */
 const recheckMs = 5_000
 
 /**
@@ -80,7 +80,8 @@ function notKnownYet(transactionId: string): AppError {
 
 function notPossible(status: TransactionStatus): AppError {
   const isFailed = status === 'FAILED'
-  const message = isFailed ? 'is FAILED: it cannot be paid' : `is ${status}: it was paid, so refund it instead`
+  const next = status === 'PAID' ? 'refund it instead' : 'it cannot be canceled'
+  const message = isFailed ? 'is FAILED: it cannot be paid' : `is ${status}: it was paid, so ${next}`
   return new AppError('cancel_not_possible', {
     detail: `status ${message}.`,
     fields: [{ field: 'status', code: isFailed ? 'has_failed' : 'already_paid', message }],

@@ -80,7 +80,7 @@ export async function changeStatuses(
   return changed
 }
 
-/** The event of a transaction's last status change. They count from 1: creation as PENDING sends no event. */
+/** The event of a transaction's last status change. Its sequence counts from 1: creation as PENDING sends no event. */
 export function toEvent(row: ChangedTransaction | NewTransaction, snapshot: object | null): NewEvent {
   const status = row.statuses.at(-1)
   const occurredAt = row.status_dates.at(-1)

@@ -11,6 +11,8 @@ import { checkDueTransactions } from './check.ts'
 import { observeTransactions, transactionJobs } from './jobs.ts'
 import type { SettleDeps } from './settle.ts'
 
+const never = new AbortController().signal
+
 let service: TestService
 let bank: QuietBank
 beforeAll(async () => {
@@ -32,7 +34,6 @@ it('does not expire a code because an older check of its transaction ended late 
     update transactions set statuses = array['PENDING'], status_dates = status_dates[1:1], pix_uri = null, pix_expires_at = null,
       check_at = ${service.clock.now()}
     where id = ${id}`)
-  const never = new AbortController().signal
   const asItIs = settleDepsWith(service, bank.handle)
   const late = settleDepsWith(service, async (request) => {
     if (!request.path.startsWith('/cob/')) return await bank.handle(request)
@@ -47,8 +48,6 @@ it('does not expire a code because an older check of its transaction ended late 
   await checkDueTransactions(asItIs, never)
   expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED', errorMessage: null })
 })
-
-const never = new AbortController().signal
 
 /** The bank's response about a charge, with these fields replaced. */
 function saying(more: Record<string, unknown>) {
@@ -134,7 +133,7 @@ it('never treats a CONCLUIDA charge as unpaid, even while the acquirer shows no 
 
 it('alerts while a charge is open an hour after it expired, with its code and without one', async () => {
   const { db, clock } = service
-  const [paid, pending] = [await charge(service), await charge(service)]
+  const [coded, pending] = [await charge(service), await charge(service)]
   await db.query(sql`delete from events where record_id = ${pending.id}`)
   await db.query(sql`
     update transactions set statuses = array['PENDING'], status_dates = status_dates[1:1], pix_uri = null,
@@ -146,7 +145,7 @@ it('alerts while a charge is open an hour after it expired, with its code and wi
     await checkDueTransactions(away, never)
     return await openLate()
   }
-  const [row] = await db.query<{ at: Date }>(sql`select pix_expires_at as at from transactions where id = ${paid.id}`)
+  const [row] = await db.query<{ at: Date }>(sql`select pix_expires_at as at from transactions where id = ${coded.id}`)
   clock.set(row?.at ?? clock.now())
   expect(await check(50)).toEqual([])
   expect(await check(10)).toEqual([['charge_open_late', 1]])

@@ -36,8 +36,8 @@ const givesWayMaxMs = 60_000
 const batchMax = 24
 
 /**
- * Checks every transaction whose check is due with its acquirers: charges with an unknown outcome, expired codes, and
- * transactions whose payment page was opened. Runs until none is due.
+ * Checks every transaction whose check is due with its acquirers: charges with an unknown outcome or a requested cancel,
+ * expired codes, and transactions whose payment page was opened. Runs until none is due.
  *
  * Nothing is leased, because that would write each expired row twice. Only one process runs the job; if two did, both
  * would query the acquirer, and one of them would change the row.
@@ -108,7 +108,7 @@ async function checkWaiting(deps: SettleDeps, row: TransactionRow): Promise<stri
 /**
  * Resolves a charge that no acquirer answered for: repeats the request to the same acquirers, in the same order and
  * with the same txid, which creates no second charge. The first one with a charge gives the code. Returns why the
- * transaction fails when every acquirer says that there is no charge, and otherwise null.
+ * transaction fails when every acquirer says that there is no charge that can be paid, and otherwise null.
  */
 async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<string | null> {
   const isLate = deps.clock.now().getTime() > row.created_at.getTime() + row.pix_expiration_seconds * 1000

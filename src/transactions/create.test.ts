@@ -72,7 +72,7 @@ it('enqueues nothing before a status change or without a webhook URL', async () 
   ])
 })
 
-describe('the id of a request with a key', () => {
+describe('a request with a key', () => {
   const key = parseSecretKey(newSecretKey())
   const silentBank = createBacenAcquirer({
     name: 'silent',
@@ -116,7 +116,7 @@ describe('the id of a request with a key', () => {
     return ids.join()
   }
 
-  it('is the same for every retry, whatever the order of the metadata fields', async () => {
+  it('has the same id in every retry, whatever the order of the metadata fields', async () => {
     const one = { metadata: { a: [{ b: 1, c: null }, 'x'], 2: true, 1: { d: '', e: [] } } }
     const other = { metadata: { 1: { e: [], d: '' }, a: [{ c: null, b: 1 }, 'x'], 2: true } }
     const id = await idOf(one)
@@ -124,7 +124,7 @@ describe('the id of a request with a key', () => {
     expect(await idOf(other)).toBe(id)
   })
 
-  it('differs for another merchant, key or content, and for each request without a key', async () => {
+  it('has another id with another merchant, key or content, as has each request without a key', async () => {
     const customer = { name: 'Maria', document: '52998224725', email: 'm@example.com' }
     const inputs: Partial<CreateTransactionInput>[] = [
       {},
@@ -151,7 +151,7 @@ describe('the id of a request with a key', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('says why there is no code when the transaction has failed since, and names no refusal', async () => {
+  it('is told why there is no code when its transaction has failed since, and of a refusal only if it was refused', async () => {
     assert(key, 'a new key can be read')
     const deps = {
       db: database.db,

@@ -29,8 +29,9 @@ import { failureCodeOf } from './status.ts'
 import { findTransactionByKey, type KeyedTransaction, type NewTransaction, type TransactionRow } from './store.ts'
 import { type TransactionCreatedResponse, toTransactionCreatedView } from './view.ts'
 
-/** When the acquirer is asked again about a charge with an unknown outcome. */
+/** How soon the acquirer is asked again about a charge with an unknown outcome. */
 const recheckMs = 5_000
+
 export type CreateDeps = {
   db: Db
   clock: Clock
@@ -50,8 +51,8 @@ export type Created = { row: NewTransaction | TransactionRow; view: TransactionC
  * Creates a transaction: requests a charge from an acquirer under our own txid, then commits row, history and event
  * together.
  *
- * @throws {AppError} `merchant_moved`, `idempotency_key_reused`, `acquirer_refused`, or `acquirer_unavailable` when the outcome is
- *   not known yet
+ * @throws {AppError} `merchant_moved`, `idempotency_key_reused`, `acquirer_refused`, or `acquirer_unavailable` when the
+ *   outcome is not known yet
  */
 export async function createTransaction(
   deps: CreateDeps,
@@ -77,7 +78,7 @@ export async function createTransaction(
   const createdAt = deps.clock.now()
   const id = toId(deps, merchantId, idempotencyKey, content)
   const acquirers = deps.acquirers.forCharge({ clientId, amount: content.amount, now: createdAt, id })
-  // When the acquirer is remote, look for a used key first and save the request.
+  // A request to a remote acquirer takes long: a key that was used already needs none.
   if (idempotencyKey !== null && acquirers.some(({ isRemote }) => isRemote)) {
     const first = await findTransactionByKey(deps.db, merchantId, idempotencyKey)
     if (first) return replay(deps, first, content)
@@ -94,11 +95,11 @@ export async function createTransaction(
   const [isNew, view] = await Promise.all([
     by
       ? insertBy(deps, { row, by })
-      : // Its time includes the wait for the commit before: this one is shared with other requests.
+      : // Other requests share the commit. The span includes the wait for the commit before it.
         inSpan('database commit', databaseSpan, async () => await deps.insertTransaction(row)),
     drawMeanwhile(deps, row),
   ])
-  // Without a key, a row can only conflict with itself: a commit whose confirmation was lost and that was retried.
+  // Without a key the id is random, so a row that exists already is this one: its batch was committed and then retried.
   if (!isNew && idempotencyKey !== null) {
     const first = await findTransactionByKey(deps.db, merchantId, idempotencyKey)
     assert(first, 'the transaction that a request conflicts with exists')
@@ -242,7 +243,7 @@ function toRow(request: ChargeRequest, answered: Answered, now: Date): NewTransa
   }
 }
 
-/** Null once a person was erased: each person of a transaction is erased alone. */
+/** The fields that are null once a person was erased. The persons of a transaction are erased separately. */
 const erasable = ['customer', 'seller', 'address', 'returnUrl', 'description', 'metadata'] as const
 
 /**

@@ -18,9 +18,9 @@ export async function findFirstListedAt(db: Db, acquirer: string): Promise<Date 
 }
 
 /**
- * Saves that a list which had been read up to `before` has been read up to `to`. Does nothing if the cursor is another
- * one by now: the database went back, and what was read meanwhile is to be read again. A cursor of a clock that was ahead is
- * set back.
+ * Saves that a list which had been read up to `before` has been read up to `to`. Does nothing if the cursor has changed
+ * since: the database has lost commits, and what was read meanwhile is to be read again ({@link readListsAgain}). `to`
+ * may be earlier than `before`, if that was written by a machine whose clock was ahead.
  */
 export async function saveListedUntil(
   db: Db,
@@ -37,14 +37,20 @@ export async function saveListedUntil(
   )
 }
 
-/** Has the lists of all acquirers read again from this moment on. Each cursor changes, so that no running poll saves. */
+/**
+ * Has the lists of all acquirers read again from this moment on. Each `listed_until` changes, so that no running poll
+ * saves.
+ */
 export async function readListsAgain(tx: Tx, from: Date): Promise<void> {
   await tx.query(sql`
     update acquirer_cursors set
       listed_until = least(listed_until - interval '1 millisecond', ${from}::timestamptz), returns_read_from = null`)
 }
 
-/** The moment down to which an acquirer's list of returned payments has been read; null before the first part. */
+/**
+ * The moment down to which an acquirer's list of returned payments has been read; null before the first part and after
+ * the last one.
+ */
 export async function findReturnsReadFrom(db: Db, acquirer: string): Promise<Date | null> {
   const rows = await db.query<{ from: Date | null }>(sql`
     select returns_read_from as from from acquirer_cursors where acquirer = ${acquirer}`)
@@ -52,8 +58,8 @@ export async function findReturnsReadFrom(db: Db, acquirer: string): Promise<Dat
 }
 
 /**
- * Does nothing if the cursor is no longer `before`, as {@link saveListedUntil}. An acquirer whose payments were never read
- * has no row, and no recorded payment of it could be returned.
+ * Does nothing if the cursor is no longer `before`, as {@link saveListedUntil}. An acquirer whose payments were never
+ * read has no row, and no recorded payment of it could be returned.
  */
 export async function saveReturnsReadFrom(
   db: Db,

@@ -1,7 +1,7 @@
 import { encodeDynamicBrCode } from '../pix/brcode.ts'
 import type { TransactionStatus } from './status.ts'
 
-/** What the OpenAPI document shows. Each example belongs to the same purchase. */
+/** Examples of the OpenAPI document. All belong to the same purchase. */
 
 export const exampleId = '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1'
 

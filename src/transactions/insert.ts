@@ -105,7 +105,7 @@ function isPlain({ pix_uri, other_acquirers }: NewTransaction): boolean {
   return pix_uri !== null && other_acquirers.length === 0
 }
 
-/** Adds what a new transaction has not yet to the row itself: a copy takes as long as encoding the BR Code. */
+/** Adds the fields of a payment, all empty, to the row itself: a copy takes as long as encoding the BR Code. */
 function withNothingPaid(transaction: NewTransaction) {
   return Object.assign(transaction, nothingPaid)
 }

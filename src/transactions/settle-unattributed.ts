@@ -45,8 +45,8 @@ export async function settleListedUnattributed(deps: SettleDeps, payment: Report
 }
 
 /**
- * suspended: it is in suspense. other_cell: it belongs to another cell. settled: it belongs to a transaction after all. early: its transaction may still appear.
- * unconfirmed: the acquirer shows no such payment.
+ * suspended: it is in suspense. other_cell: it belongs to another cell. settled: it belongs to a transaction after all.
+ * early: its transaction may still appear. unconfirmed: the acquirer shows no such payment.
  */
 export type Unattributed = 'suspended' | 'other_cell' | 'settled' | 'early' | 'unconfirmed'
 

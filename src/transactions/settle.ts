@@ -64,7 +64,7 @@ export type Settlement = {
 /**
  * settled: PAID now. already: recorded before. duplicate: another payment paid the transaction first, and this one is
  * sent back. gone: the payment belongs to another transaction; or it was placed in suspense, because it named no
- * transaction then, and is not there any more.
+ * transaction then, and has left it since, in whole or in part.
  */
 type Recorded = 'settled' | 'already' | 'duplicate' | 'gone'
 /**
@@ -82,8 +82,8 @@ export type ReportedPayment = { acquirer: string; endToEndId: string }
  * Asks whether a transaction was paid and, if so, makes it PAID: status, history, event and ledger in one commit.
  * Safe to call any number of times: a payment is recorded once.
  *
- * @param reported which acquirer to ask, and for which payment. It is fetched individually, because some PSPs do not
- *   list payments in their charges. Without it, every acquirer that may have a charge is asked.
+ * @param reported which acquirer to ask, and for which payment. It is fetched individually if its charge does not list
+ *   it, as with some PSPs. Without `reported`, every acquirer that may have a charge is asked.
  * @throws {AcquirerUnavailable} when the outcome is not known
  */
 export async function settleTransaction(
@@ -95,7 +95,7 @@ export async function settleTransaction(
   return await settleOwned(deps, owner, reported)
 }
 
-/** The same when the owner of the transaction is known. */
+/** Does what {@link settleTransaction} does when the owner of the transaction is known. */
 export async function settleOwned(deps: SettleDeps, owner: Owner, reported?: ReportedPayment): Promise<Settled> {
   const { id, merchant_id: merchantId } = owner
   if (owner.end_to_end !== null && (reported === undefined || reported.endToEndId === owner.end_to_end))
@@ -224,8 +224,8 @@ export function createSettlement({
 }
 
 /**
- * Records payments of any number of merchants in one commit. Records are locked first, all in one order, then
- * accounts, all in one order. The transaction holds {@link recordingLock}. On two fully loaded cores it records 2,000 payments a second, against 250 one by one.
+ * Records payments of any number of merchants in one commit: on two fully loaded cores 2,000 a second, against 250 one
+ * by one. Records are locked first, then accounts, each in one order. The transaction holds {@link recordingLock}.
  */
 export async function recordPayments(
   tx: Tx,
@@ -334,7 +334,7 @@ async function recordFresh(tx: Tx, fresh: Fresh[], now: Date, own: OwnEvents | n
     return { row, to: 'PAID', now, checkAt: null, set }
   })
   const changed = await changeStatuses(tx, moves, { before: attributions, own })
-  // After the accounts: its other locks are of these same records.
+  // After the accounts: disputes and returns lock only the same records again.
   for (const [index, row] of changed.entries()) {
     const entry = entries[index]
     if (!entry) continue

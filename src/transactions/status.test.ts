@@ -61,10 +61,13 @@ describe('the table of transitions', () => {
     )
   })
 
-  it('accepts a payment in every unpaid status, and a dispute after every paid one', () => {
-    const unpaid = ['PIX_QRCODE_GENERATED', 'FAILED'] as const
-    expect(unpaid.every((from) => isTransition(from, 'PAID'))).toBe(true)
-    expect(transactionStatuses.filter((from) => transactionTransitions[from].length === 0)).toEqual([])
+  it('accepts a payment in every unpaid status with a code, and a dispute in every paid one', () => {
+    const unpaid: TransactionStatus[] = ['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']
+    expect(unpaid.filter((from) => isTransition(from, 'PAID'))).toEqual(['PIX_QRCODE_GENERATED', 'FAILED'])
+    const paid = transactionStatuses.filter((status) => !unpaid.includes(status))
+    const isDisputable = (from: TransactionStatus) => isTransition(from, 'BLOCKED') || isTransition(from, 'INFRACTION')
+    expect(paid).toHaveLength(6)
+    expect(paid.filter((from) => !isDisputable(from))).toEqual([])
   })
 })
 

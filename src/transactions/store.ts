@@ -118,7 +118,7 @@ const createdColumns = sql`
   amount, idempotency_key, external_code, return_url, is_info_product, customer, seller, address, items, description, metadata, pix_expiration_seconds,
   created_at`
 
-// Only a paid transaction can have any: the others need no subquery.
+// Only a paid transaction can have refunds: the others need no subquery.
 export const transactionColumns = sql`${lockedColumns}, ${shownDisputes}, ${createdColumns},
   case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
 
@@ -130,7 +130,7 @@ export async function findTransaction(db: Db | Tx, merchantId: string, id: strin
   return rows[0] ?? null
 }
 
-const momentsParam = smallRowsParam<{ merchantId: string; recordId: string }>({ merchantId: 'uuid', recordId: 'uuid' })
+const recordsParam = smallRowsParam<{ merchantId: string; recordId: string }>({ merchantId: 'uuid', recordId: 'uuid' })
 
 export async function findTransactions(
   db: Reads,
@@ -139,7 +139,7 @@ export async function findTransactions(
   return await db.query<TransactionRow>(
     sql`
     select ${transactionColumns} from transactions
-    where (id, merchant_id) in (select "recordId", "merchantId" from ${momentsParam(keys)})`,
+    where (id, merchant_id) in (select "recordId", "merchantId" from ${recordsParam(keys)})`,
     'find-transactions',
   )
 }
@@ -195,7 +195,7 @@ export type WholeTransaction = Omit<TransactionRow, Listed>
  */
 type ToBePaid = WholeTransaction & { suspended: string[] | null; fee_rule: FeeRule | null }
 
-/** The same for transactions that are being paid. */
+/** Locks transactions that are being paid, in the same order. */
 export async function lockToBePaid(tx: Tx, payments: Payment[], now: Date): Promise<ToBePaid[]> {
   return await tx.query<ToBePaid>(
     sql`
@@ -299,7 +299,8 @@ export function toChanged({ row, to, at, set }: Change, lists: Pick<Changeable, 
 }
 
 /**
- * Does nothing if the status has changed or a cancel was requested meanwhile: that change then scheduled the next check.
+ * Does nothing if the status has changed or a cancel was requested meanwhile: that change has set the time of the next
+ * check.
  */
 export async function updateCheckAt(db: Db, row: TransactionRow, checkAt: Date): Promise<void> {
   await db.query(sql`
@@ -320,8 +321,9 @@ export async function findDueTransactions(
 }
 
 /**
- * How many charges were still open at a check nearly an hour after they expired, up to a limit. A charge without a code, because no
- * acquirer answered, expires its time after its creation. The index `transactions_open_late` has the same condition.
+ * How many charges were still open at a check nearly an hour after they expired, up to a limit. A charge without a code,
+ * because no acquirer answered, expires its time after its creation. The index `transactions_open_late` has the same
+ * condition.
  */
 export async function countOpenLate(db: Db, limit: number): Promise<number> {
   const [row] = await db.query<{ count: number }>(
@@ -351,7 +353,8 @@ export async function checkNow(db: Db, row: { merchant_id: string; id: string },
 }
 
 /**
- * Marks an open transaction as to be canceled, and has it checked soon: only the acquirer knows whether it still can be.
+ * Marks an open transaction as to be canceled, and has it checked soon: only the acquirer knows whether it can still be
+ * canceled.
  */
 export async function requestCancel(
   tx: Tx,

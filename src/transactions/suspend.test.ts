@@ -35,8 +35,9 @@ it('a payment either pays its transaction or is in suspense, even when both are 
       if (!payment) throw new Error('the bank knows its payments')
       const settle = async () =>
         void (await settleTransaction(deps, { merchantId, id, reported: { acquirer: 'simulator', endToEndId } }))
-      const hold = async () => void (await suspendUnattributed(deps, { acquirer, payment: { ...payment, txid: null } }))
-      return index % 2 === 0 ? [settle(), hold()] : [hold(), settle()]
+      const suspend = async () =>
+        void (await suspendUnattributed(deps, { acquirer, payment: { ...payment, txid: null } }))
+      return index % 2 === 0 ? [settle(), suspend()] : [suspend(), settle()]
     }),
   )
   expect(await findBreaches(service.db)).toEqual([])

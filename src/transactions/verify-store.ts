@@ -216,8 +216,7 @@ export async function findUnequalStatuses(db: Db | Tx, filter: RecordFilter): Pr
   return await db.query<UnequalStatus>(sql`
     with of_refunds as (
       select merchant_id, transaction_id as id, bool_or(status = 'PROCESSING') as is_processing,
-        coalesce(sum(amount) filter (where status = 'REFUNDED'), 0) as refunded,
-        coalesce(sum(amount) filter (where status <> 'FAILED'), 0) as refunding
+        coalesce(sum(amount) filter (where status = 'REFUNDED'), 0) as refunded
       from refunds where ${matchesFilter(filter, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
     ), of_disputes as (
       select merchant_id, transaction_id as id, bool_or(state = 'returned' and source <> 'return') as is_lost,

@@ -70,9 +70,13 @@ it.each<[what: string, rule: string, sql: string]>([
     "update transactions set amount_paid = 1001 where id = '{paid}'",
   ],
   ['a fee of another amount', 'payment_transfers', "update transactions set fee_amount = 51 where id = '{paid}'"],
-  ['a missing fee', 'payment_transfers', "update transactions set fee_amount = null where id = '{paid}'"],
   [
-    'a missing payment',
+    'a posted fee that its transaction lacks',
+    'payment_transfers',
+    "update transactions set fee_amount = null where id = '{paid}'",
+  ],
+  [
+    'a posted payment without a transaction',
     'payment_transfers',
     transfer('transaction:x:paid', 'payment', 'acquirer', 'available', 'transaction', nobody),
   ],
@@ -87,7 +91,7 @@ it.each<[what: string, rule: string, sql: string]>([
     transfer('transaction:{paid}:paid', 'payment', 'acquirer', 'available', 'transaction', "'{paid}'", 1000),
   ],
   [
-    'a payment under another name',
+    'a payment that was posted as a correction',
     'payment_transfers',
     transfer('correction:1', 'payment', 'acquirer', 'available', 'correction', nobody),
   ],
@@ -108,7 +112,7 @@ it.each<[what: string, rule: string, sql: string]>([
   ],
   ['a refund with another outcome', 'refund_transfers', "update refunds set status = 'FAILED' where id = '{part}'"],
   [
-    'a refund that was both released and sent',
+    'a released refund that is recorded as sent',
     'refund_transfers',
     "update refunds set status = 'REFUNDED' where id = '{refused}'",
   ],
@@ -165,7 +169,7 @@ it.each<[what: string, rule: string, sql: string]>([
   ],
   ['a dispute that did not change the status', 'transaction_status', disputed('blocked', "state = 'accepted'")],
 ])('finds %s', async (_, rule, text) => {
-  const found = await inVain(async (tx) => {
+  const found = await withRollback(async (tx) => {
     const named = text.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')
     const changed = await tx.query(raw(`with changed as (${named} returning 1) select 1 from changed`))
     expect(changed).toHaveLength(1)
@@ -177,7 +181,7 @@ it.each<[what: string, rule: string, sql: string]>([
 })
 
 /** Does something in a transaction and rolls it back. */
-async function inVain<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+async function withRollback<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
   const results: Result[] = []
   const taken = service.db.transaction(async (tx) => {
     results.push(await work(tx))

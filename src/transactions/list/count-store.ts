@@ -67,7 +67,10 @@ export function startOfPage(merchantId: string, statuses: TransactionStatus[] | 
     where through > ${offset} order by day desc limit 1`
 }
 
-/** Every transaction was created between these years. Filters may name the years 0 and 9999, whose days need another calendar. */
+/**
+ * Every transaction was created between these years. Filters may name the years 0 and 9999, whose days need another
+ * calendar.
+ */
 function withinCalendar(time: number): number {
   return Math.min(Math.max(time, Date.UTC(2000, 0)), Date.UTC(2200, 0))
 }
@@ -123,7 +126,7 @@ export type CountCorrection = { day: string; status: TransactionStatus; change: 
 
 /**
  * Counts a merchant's transactions, and writes every difference from the stored counts as a change. Both come from
- * one snapshot, so the result is right while others write, but not while another process does the same.
+ * one snapshot, so the result is right while others write. The lock keeps other processes from doing the same meanwhile.
  */
 export async function correctCounts(tx: Tx, merchantId: string): Promise<CountCorrection[]> {
   await tx.query(sql`lock table transaction_counts in share update exclusive mode`)

@@ -12,7 +12,10 @@ export async function listMerchantsOf(db: Db, day: string): Promise<string[]> {
   return rows.map((row) => row.merchant_id)
 }
 
-/** Reads all charges of a merchant's day, and writes what became of them by its minutes, which count from its beginning. */
+/**
+ * Reads all charges of a merchant's day, and writes for each minute with a change what had become of them by its end.
+ * Minutes count from the beginning of the day.
+ */
 export async function insertMinutes(tx: Tx, merchantId: string, day: string): Promise<void> {
   const { from, to } = windowOf(day)
   await tx.query(sql`
@@ -39,7 +42,7 @@ export async function deleteMinutesBefore(db: Db, day: string): Promise<void> {
   await db.query(sql`delete from transaction_minutes where day < ${day}::date`)
 }
 
-/** The charges created on a day, and what became of them until a minute of it. */
+/** The charges created on a day until a minute of it, and what had become of them by then. */
 export type MinuteFigures = {
   created: number
   createdAmount: number
@@ -48,7 +51,7 @@ export type MinuteFigures = {
   failed: number
 }
 
-/** The figures of some days until a minute, of one merchant or of all (null): one entry of an index for each of them. */
+/** The figures of some days until a minute, of one merchant or of all (null): reads one entry of an index for each. */
 export async function findFiguresUntil(
   db: Reads,
   { merchantId, days, minute }: { merchantId: string | null; days: string[]; minute: number },

@@ -15,8 +15,8 @@ const recordedWithinMs = 5 * 60_000
 const countedSetting = 'minutes_counted'
 
 /**
- * Writes what became of each day's charges by its minutes, once the day is over: the charges of a day are read once, and
- * not by everybody who views the first screen. An interrupted day starts again, and skips what is written.
+ * Writes what became of each day's charges by its minutes, once the day is over: so the charges of a day are read once,
+ * and not for every view of the first screen. An interrupted day starts again, and skips what is written.
  */
 export async function countMinutes({ db, clock }: { db: Db; clock: Clock }, stopping?: AbortSignal): Promise<void> {
   const today = dayOf(new Date(clock.now().getTime() - recordedWithinMs))

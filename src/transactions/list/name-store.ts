@@ -5,7 +5,7 @@ import { type Db, type Sql, sql, type Tx } from '../../db/sql.ts'
 export const uncountedMax = 1_000
 /** Transactions per statement: about 60 ms. */
 export const countedAtOnce = 5_000
-/** Customers of a name: more are not kept. Their row would no longer fit into its page in place of the one before. */
+/** Customers that are kept of a name. With more, a changed row would no longer fit into the page of its former version. */
 const documentsMax = 64
 /** A name is searched by every three characters of it. */
 const gramLength = 3
@@ -78,7 +78,7 @@ export async function forgetNames(db: Db, merchantId: string): Promise<void> {
 
 /**
  * How a list by a part of a name is read; null if the part is too short. In one statement, and so from one snapshot.
- * `conditions` are all of the list's, which may include others.
+ * `conditions` are all conditions of the list, the name included. `isAlone`: the name is the only one.
  */
 export function findByName(
   merchantId: string,

@@ -176,7 +176,7 @@ it('counts merchants with many transactions, once these are some minutes old', a
   await countAllNames({ db, clock, atOnce: 500 })
   expect(await counted()).toEqual([{ merchant_id: merchant, transactions: 1_200 }])
   expect(await verifyNames(db, log)).toEqual([])
-  // Few more are left for the next time.
+  // Fewer than a thousand wait for a later run.
   const at = startsAt + dayMs
   await insert(db, some(999, { merchantId: merchant, at, name: 'zulmira xu' }))
   clock.advance(2 * 60_000)

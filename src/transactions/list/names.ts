@@ -5,8 +5,8 @@ import { countedAtOnce, countNames, findWrongNames, forgetNames, listCounted, li
 import { verifyDaily, verifyEach } from './verify.ts'
 
 /**
- * A transaction becomes visible some time after the moment of its creation, which its process takes. One that becomes
- * visible later than this makes lists do without the counted names, until they are verified.
+ * The time of creation is taken before the commit that makes a transaction visible. One that becomes visible later than
+ * this makes lists do without the counted names, until they are verified.
  */
 const visibleWithinMs = 2 * 60_000
 
