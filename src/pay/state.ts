@@ -3,7 +3,7 @@ import { failureCodeOf, type TransactionStatus } from '../transactions/status.ts
 /** What a customer sees about a transaction. */
 export type PageState = 'preparing' | 'waiting' | 'expired' | 'canceled' | 'failed' | 'paid' | 'refunded'
 
-/** A dispute is between banks and merchant: to the payer the transaction remains paid, and the page only mentions it. */
+/** A dispute is between banks and merchant: for the payer the transaction stays paid, and the page only mentions it. */
 const states: Readonly<Record<TransactionStatus, PageState>> = {
   PENDING: 'preparing',
   PIX_QRCODE_GENERATED: 'waiting',

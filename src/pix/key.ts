@@ -7,8 +7,8 @@ export type PixKeyType = 'CPF' | 'CNPJ' | 'EMAIL' | 'PHONE' | 'EVP'
 export type PixKey = { key: string; type: PixKeyType }
 
 /**
- * The key in the form of the Pix system (documents without punctuation, e-mail addresses and UUIDs in lower case, phones
- * with `+55`), or null when it is not a key of its type.
+ * The key in the form of the Pix system (documents without punctuation, e-mail addresses and UUIDs in lower case,
+ * phones with `+55`), or null when it is not a key of its type.
  */
 export function normalizePixKey({ key, type }: PixKey): PixKey | null {
   const normal = normalizers[type](key)

@@ -13,8 +13,8 @@ const chunkRows = 500
 const dayMs = 24 * 60 * 60_000
 
 /**
- * Erases persons from records that have reached the retention period: customers, payers and sellers of transactions, and
- * what was written against their disputes; receivers of withdrawals; payers of unattributed payments. A merchant's
+ * Erases persons from records that have reached the retention period: customers, payers and sellers of transactions,
+ * and what was written against their disputes; receivers of withdrawals; payers of unattributed payments. A merchant's
  * records are read from its cursor on, which stays at the oldest record that is still needed.
  */
 export function privacyJobs({ db, clock, key, personalDataDays }: Deps): Record<string, Job> {
@@ -43,8 +43,8 @@ type Records = {
 }
 
 /**
- * Returns the time of the oldest record that was kept. If none was: the end of the range, or the time up to which records
- * were erased before the service stopped.
+ * Returns the time of the oldest record that was kept. If none was: the end of the range, or the time up to which
+ * records were erased before the service stopped.
  */
 async function eraseAll(
   db: Db,

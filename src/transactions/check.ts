@@ -36,8 +36,8 @@ const givesWayMaxMs = 60_000
 const batchMax = 24
 
 /**
- * Checks every transaction whose check is due with its acquirers: charges with an unknown outcome or a requested cancel,
- * expired codes, and transactions whose payment page was opened. Runs until none is due.
+ * Checks every transaction whose check is due with its acquirers: charges with an unknown outcome or a requested
+ * cancel, expired codes, and transactions whose payment page was opened. Runs until none is due.
  *
  * Nothing is leased, because that would write each expired row twice. Only one process runs the job; if two did, both
  * would query the acquirer, and one of them would change the row.

@@ -10,9 +10,9 @@ import { recordingLock } from './suspend.ts'
 
 /**
  * Records a confirmed payment that names the static code of a payment link: in one commit it becomes a PAID transaction
- * of the link's merchant, with history, event, fee and ledger entries. Safe to repeat, and in any number of processes at
- * once: the transaction's id is derived from the payment. Returns null for a payment that names no static code, that is
- * larger than a transaction can be, or that an operator has attributed or sent back.
+ * of the link's merchant, with history, event, fee and ledger entries. Safe to repeat, and in any number of processes
+ * at once: the transaction's id is derived from the payment. Returns null for a payment that names no static code, that
+ * is larger than a transaction can be, or that an operator has attributed or sent back.
  *
  * A link that is disabled by now receives it too: the code is printed, and the money has arrived.
  */

@@ -321,9 +321,9 @@ export async function findDueTransactions(
 }
 
 /**
- * How many charges were still open at a check nearly an hour after they expired, up to a limit. A charge without a code,
- * because no acquirer answered, expires its time after its creation. The index `transactions_open_late` has the same
- * condition.
+ * How many charges were still open at a check nearly an hour after they expired, up to a limit. A charge without a
+ * code, because no acquirer answered, expires its time after its creation. The index `transactions_open_late` has the
+ * same condition.
  */
 export async function countOpenLate(db: Db, limit: number): Promise<number> {
   const [row] = await db.query<{ count: number }>(

@@ -151,7 +151,7 @@ export function analysisEndsAt({ deadline_at, opened_at }: Pick<DisputeRow, 'dea
   return deadline_at ?? new Date(opened_at.getTime() + analysisMs)
 }
 
-/** An open dispute whose defence is not sent needs attention from this long before its deadline on, as in the alerts. */
+/** An open dispute without a sent defence needs attention from this long before its deadline on, as in the alerts. */
 export const dueSoonMs = 3 * 24 * 60 * 60_000
 
 type Reported = { merchantId: string; id: string; found: DisputeFound; payment: Payment }

@@ -126,7 +126,8 @@ export type CountCorrection = { day: string; status: TransactionStatus; change: 
 
 /**
  * Counts a merchant's transactions, and writes every difference from the stored counts as a change. Both come from
- * one snapshot, so the result is right while others write. The lock keeps other processes from doing the same meanwhile.
+ * one snapshot, so the result is right while others write. The lock keeps other processes from doing the same
+ * meanwhile.
  */
 export async function correctCounts(tx: Tx, merchantId: string): Promise<CountCorrection[]> {
   await tx.query(sql`lock table transaction_counts in share update exclusive mode`)

@@ -5,7 +5,7 @@ import { type Db, type Sql, sql, type Tx } from '../../db/sql.ts'
 export const uncountedMax = 1_000
 /** Transactions per statement: about 60 ms. */
 export const countedAtOnce = 5_000
-/** Customers that are kept of a name. With more, a changed row would no longer fit into the page of its former version. */
+/** Most customers that are kept of a name. With more, a changed row would not fit into the page of its old version. */
 const documentsMax = 64
 /** A name is searched by every three characters of it. */
 const gramLength = 3

@@ -23,7 +23,7 @@ export type RefundPreview = {
 /**
  * What a refund would do if it were requested now; without an amount, a refund of what is left.
  *
- * @throws {AppError} `not_found`, `refund_not_possible`, `payouts_stopped`
+ * @throws {AppError} `not_found`, `refund_not_possible`, `rate_limited`, `payouts_stopped`
  */
 export async function previewRefund(
   { db, clock, acquirers }: { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'get'> },

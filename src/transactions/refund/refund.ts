@@ -19,7 +19,7 @@ import { findRefundByKey, insertRefund, listRefunds, type NewRefund, type Refund
 
 /** How long the Pix system accepts returns of a payment. */
 const refundableMs = 90 * 24 * 60 * 60_000
-/** The check finds a refund whose job was lost. */
+/** How soon a new refund is checked: the check finds one whose job was lost. */
 const firstCheckMs = 60_000
 
 /** The job that sends one refund. */
@@ -49,7 +49,7 @@ const failuresMax = [
  * reserved amount and fee, and the job that sends it.
  *
  * @throws {AppError} `not_found`, `refund_not_possible`, `insufficient_balance`, `idempotency_key_reused`,
- *   `payouts_stopped`
+ *   `rate_limited`, `payouts_stopped`
  */
 export async function refundTransaction(
   deps: RefundDeps,

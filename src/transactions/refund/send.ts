@@ -20,7 +20,7 @@ import {
   updateRefundRequested,
 } from './store.ts'
 
-/** As for transactions: few enough to check within the lease. */
+/** Few enough to check within the lease. */
 const claimedMax = 40
 const leaseMs = 60_000
 
