@@ -27,12 +27,13 @@ export function cleanPng(file: Buffer): Buffer | null {
   const form = readForm(header.data)
   const count = (name: string) => chunks.filter(({ type }) => type === name).length
   if (form === null || count('IHDR') !== 1 || (count('tRNS') > 0 && form.depth < 8)) return null
+  if (form.hasPalette && count('PLTE') !== 1) return null
   const pixels = Buffer.concat(chunks.filter(({ type }) => type === 'IDAT').map(({ data }) => data))
   if (!isWhole(pixels, form)) return null
   return Buffer.concat([signature, ...chunks.filter(({ type }) => kept.has(type)).map(({ whole }) => whole)])
 }
 
-type Form = { depth: number; height: number; lineBytes: number }
+type Form = { depth: number; hasPalette: boolean; height: number; lineBytes: number }
 
 /** Whether there are exactly these lines of pixels and nothing behind them, each with a filter that exists. */
 function isWhole(pixels: Buffer, { height, lineBytes }: Form): boolean {
@@ -58,7 +59,7 @@ function readForm(header: Buffer): Form | null {
   if (width < 1 || height < 1 || width > logoSideMax || height > logoSideMax || perPixel === undefined) return null
   if (![1, 2, 4, 8].includes(depth) || (depth !== 8 && perPixel !== 1)) return null
   if (compression !== 0 || filter !== 0 || interlace !== 0) return null
-  return { depth, height, lineBytes: 1 + Math.ceil((width * depth * perPixel) / 8) }
+  return { depth, hasPalette: type === 3, height, lineBytes: 1 + Math.ceil((width * depth * perPixel) / 8) }
 }
 
 function readChunks(file: Buffer): Chunk[] | null {

@@ -230,9 +230,7 @@ it('a dispute whose payment the acquirer cannot show is tried again, and keeps n
   const psp = reading('simulator', (path, answer) =>
     isHidden && path.endsWith(`/pix/${hidden.endToEnd}`) ? { ...answer, status: 400 } : answer,
   )
-  expect(await psp.poll(both)).toEqual([
-    { level: 50, msg: 'a dispute could not be recorded and will be tried again' },
-  ])
+  expect(await psp.poll(both)).toEqual([{ level: 50, msg: 'a dispute could not be recorded and will be tried again' }])
   expect(await fetchDisputed(service, shown.id)).toMatchObject({ status: 'BLOCKED' })
   expect(await fetchDisputed(service, hidden.id)).toMatchObject({ status: 'PAID' })
   isHidden = false
