@@ -1,7 +1,7 @@
 /**
  * The page works without this script. It adds the copy button, the countdown, and an update as soon as the service
- * reports a change: it inserts the same card that reloading the page would show. In a frame it also tells the page
- * around it what happened, if that page is on one of the merchant's sites.
+ * reports a change: it inserts the same card that reloading the page would show. In a frame it also notifies the
+ * page around it, if that page is on one of the merchant's sites.
  */
 export const script = `
 const find = (name) => document.querySelector(name)

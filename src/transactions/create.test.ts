@@ -151,7 +151,7 @@ describe('a request with a key', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('is told why there is no code when its transaction has failed since, and of a refusal only if it was refused', async () => {
+  it('is answered why its transaction has failed since, and calls that a refusal only if it was refused', async () => {
     assert(key, 'a new key can be read')
     const deps = {
       db: database.db,
