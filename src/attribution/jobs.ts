@@ -8,7 +8,7 @@ import { isDisputed } from '../suspense/dispute-store.ts'
 import { claimDueSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { recordAttribution } from './attribute.ts'
 import { findClear, rank } from './score.ts'
-import { leaveToOperator, listCandidates } from './store.ts'
+import { candidatesMax, leaveToOperator, listCandidates } from './store.ts'
 
 export type AttributionDeps = {
   db: Db
@@ -45,7 +45,9 @@ export const attributionSchedules: Record<string, JobSchedule> = { 'suspense.att
 
 async function attributeIfClear(deps: AttributionDeps, payment: SuspenseRow, threshold: number): Promise<void> {
   try {
-    const clear = findClear(rank(payment, await listCandidates(deps.db, payment, null)), threshold)
+    const candidates = await listCandidates(deps.db, payment, null)
+    // A charge that the list has no room for may fit as well.
+    const clear = candidates.length < candidatesMax ? findClear(rank(payment, candidates), threshold) : null
     // A disputed payment waits for a person: nobody's balance should grow by money that may be returned.
     if (clear && !(await isDisputed(deps.db, payment)))
       await recordAttribution(deps, { id: payment.id, transactionId: clear.id, by: byService, score: clear.score })

@@ -15,7 +15,7 @@ export type CandidateRow = {
 }
 
 /** As many as a person reads through: the newest. */
-const candidatesMax = 50
+export const candidatesMax = 50
 
 /**
  * Unpaid charges of the same amount, with a code of the same acquirer, created from three days before the payment to

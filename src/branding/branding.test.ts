@@ -70,9 +70,9 @@ describe('a logo', () => {
     ['one with a wrong checksum', Buffer.from(make().map((byte, index) => (index === 20 ? byte ^ 1 : byte)))],
     ['one too wide', make(801, 1)],
     ['one with two headers', insert(make(), make().subarray(8, 33))],
-    ['one with a filter that does not exist', of({ type: 6 }, Buffer.from([0, 0, 0, 0, 0, 5, 0, 0, 0, 0]))],
-    ['one with transparency of fewer than 8 bits', of({ type: 3, depth: 4 }, Buffer.alloc(4), transparency)],
-    ['one whose palette is missing', of({ type: 3 }, Buffer.alloc(4))],
+    ['one with a filter that does not exist', pngOf({ type: 6 }, Buffer.from([0, 0, 0, 0, 0, 5, 0, 0, 0, 0]))],
+    ['one with transparency of fewer than 8 bits', pngOf({ type: 3, depth: 4 }, Buffer.alloc(4), transparency)],
+    ['one whose palette is missing', pngOf({ type: 3 }, Buffer.alloc(4))],
     ['one with more pixels than it says', insert(make(), chunk('IDAT', deflateSync(Buffer.alloc(1000))))],
     [
       'one that would need much memory',

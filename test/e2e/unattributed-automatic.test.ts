@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { recordAttribution } from '../../src/attribution/attribute.ts'
 import { attributionJobs } from '../../src/attribution/jobs.ts'
 import { recordReversal } from '../../src/attribution/reverse.ts'
-import { listCandidates } from '../../src/attribution/store.ts'
+import { candidatesMax, listCandidates } from '../../src/attribution/store.ts'
 import { listActions } from '../../src/audit/store.ts'
 import type { SuspenseRow } from '../../src/suspense/store.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
@@ -66,6 +66,14 @@ describe('an unattributed payment', () => {
     await attributeAll(1)
     for (const { endToEnd } of [one, outsider])
       expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held', check_at: null })
+  })
+
+  it('is left to the operator when more charges have its amount than are compared', async () => {
+    const { id, endToEnd } = await payUnattributed(service, nextCharge())
+    await Promise.all(Array.from({ length: candidatesMax - 1 }, async () => await charge(service, { amount })))
+    await attributeAll(75)
+    expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held', check_at: null })
+    expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
   })
 
   it('is not attributed automatically again once an operator has reversed that', async () => {
