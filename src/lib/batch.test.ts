@@ -159,7 +159,7 @@ describe('a batcher', () => {
     expect(await Promise.all([second, third, fourth])).toEqual(['#4', '#5', '#6'])
   })
 
-  it('lingers as long as the batch before took, within bounds', async () => {
+  it('lingers for as long as the batch before took, not only for the shortest time', async () => {
     const starts: number[] = []
     const add = createBatcher<number, number>({
       name: 'test',

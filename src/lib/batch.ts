@@ -25,9 +25,9 @@ export type BatcherOptions<Item, Result> = {
    */
   retryIndividually: (error: unknown) => boolean
   /**
-   * After a batch, how long the items that came meanwhile at least wait for more, if they are few. A statement for one item costs as much as
-   * for ten, and a busy process pays for it with everybody's time. They wait as long as that batch took, which is long when the process or
-   * the database is busy. No wait, if absent.
+   * How long at least the items that came during a batch wait for more after it, if they are few. A statement for one
+   * item costs as much as for ten, and a busy process pays for it with everybody's time. They wait for as long as that
+   * batch took, up to `lingerMsMax`: it takes long when the process or the database is busy. No wait, if absent.
    */
   lingerMs?: number
   /** How long even the first item waits for others, unless half a batch is there: for results that nobody waits for. No wait, if absent. */

@@ -18,7 +18,7 @@ export type Cell = string
 /** base64url has lowercase letters and digits, so a name of four characters is three bytes. */
 const nameLength = 4
 const filler = '_'
-/** No other system sets these 20 bits, so that a UUID of another system looks like one of a cell once in 10 million. */
+/** No other system sets these 20 bits on purpose: a random UUID looks like an id of a cell once in 10 million. */
 const idShape = /^([\da-f]{6})ce-[\da-f]{4}-4ce1-[89ab][\da-f]{3}-[\da-f]{12}$/
 
 export function isCellName(text: string): boolean {

@@ -107,7 +107,7 @@ export type FieldError = {
   message: string
   /** The smallest or largest value that is allowed. */
   limit?: number
-  /** Of a limit that is no plain number and counts no characters or items. */
+  /** The unit of `limit`. Absent: a plain number, or a count of characters or items. */
   unit?: 'cents' | 'bytes'
   /** The record that the error is about, if it is not the one in the address. */
   recordId?: string

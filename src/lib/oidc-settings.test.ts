@@ -64,7 +64,7 @@ describe('the provider of sign-ins', () => {
       expect(errorsOf({ ...whole, OIDC_ROLES })[0], OIDC_ROLES).toMatch(/^OIDC_ROLES must be pairs such as/)
   })
 
-  it('is reached over https, unless it is on this machine, and is there if there is no other way in', () => {
+  it('needs https unless it is on this machine, the scope openid, and its address if nobody may use a password', () => {
     expect(errorsOf({ ...whole, OIDC_ISSUER: 'http://127.0.0.1:8080/realms/a' })).toEqual([])
     expect(errorsOf({ ...whole, OIDC_ISSUER: 'http://sso.example.com' })).toEqual([
       'OIDC_ISSUER must begin with https://: its answers decide who signs in',

@@ -9,8 +9,8 @@ const dim = '#5b6b67'
 const line = '#d8e0dd'
 
 /**
- * A PDF of A4 pages, written with `draw`. The fonts are those of every reader, so that the file stays small: they have the
- * letters of Western Europe, and another one becomes `?`.
+ * A PDF of A4 pages, written with `draw`. The file stays small, because it uses the fonts that every PDF viewer has. They
+ * have the letters of Western Europe; any other becomes `?`.
  */
 export async function makePdf(
   {
@@ -95,7 +95,7 @@ function toPage(doc: PdfDocument) {
     code: (words: string) =>
       doc.font('Courier').fontSize(8).fillColor(ink).text(toShown(words), margin, doc.y, { width }),
     space,
-    /** `columns` have widths that add up to 1. The last row is bold if it is a total. */
+    /** `columns` have widths that add up to 1. With `hasTotal` the last row is bold. */
     table(columns: PdfColumn[], rows: string[][], { hasTotal = false } = {}): void {
       row(
         columns.map(({ name }) => name),

@@ -70,13 +70,13 @@ async function runAndEnd<Result>(span: OpenSpan, work: (span: OpenSpan) => Promi
   }
 }
 
-/** The header that tells a service of somebody else which span a request belongs to. */
+/** The header that gives another service the span to which a request belongs. */
 export function traceHeaders(): { traceparent: string } | null {
   const traceparent = tracer?.traceparent() ?? null
   return traceparent === null ? null : { traceparent }
 }
 
-/** Records of which the trace is kept. A webhook is nearly always delivered sooner than as many others are created. */
+/** Most records whose trace is kept. A webhook is nearly always delivered before so many newer records exist. */
 const tracesMax = 10_000
 /** The traces of the requests that created records in this process, by record. */
 const traces = new Map<string, string>()
