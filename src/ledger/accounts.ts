@@ -1,3 +1,5 @@
+import { assert } from '../lib/assert.ts'
+
 /**
  * A merchant's accounts. A balance is credits minus debits, and a merchant's balances add up to zero.
  *
@@ -32,8 +34,10 @@ export function acquirerOf(account: string): string | null {
 
 /** The account of a transfer, with all clearing accounts as `acquirer`. */
 export function toAccount(name: string): Account {
+  if (acquirerOf(name) !== null) return 'acquirer'
   const account = fixedAccounts.find((fixed) => fixed === name)
-  return account ?? 'acquirer'
+  assert(account, 'an account of the ledger is known')
+  return account
 }
 
 /** Why a transfer was made: statements show it and filter by it. */

@@ -27,7 +27,7 @@ export type Posting = {
  * caller's commit, which is sent together with them. Call it last in a transaction, after the locks on records: everyone
  * locks in that order.
  *
- * @throws {AppError} `insufficient_balance` when an account that must not be negative would be
+ * @throws {AppError} `insufficient_balance` when the available balance would be negative
  */
 export async function post(tx: Tx, posting: Posting): Promise<void> {
   await postAll(tx, [posting])
@@ -38,8 +38,8 @@ export async function post(tx: Tx, posting: Posting): Promise<void> {
  * running balances of each merchant are computed in memory. A merchant with many payments is locked once for all of
  * them.
  *
- * @throws {AppError} `insufficient_balance` when an account that must not be negative would be; nothing is posted
- *   then
+ * @throws {AppError} `insufficient_balance` when the available balance of a merchant would be negative; nothing is
+ *   posted then
  */
 export async function postAll(tx: Tx, postings: Posting[]): Promise<void> {
   if (postings.length === 0) return
@@ -74,7 +74,7 @@ function applyPosting(posting: Posting, { balances, clearing }: LockedAccounts):
     const left = { debitBalance: debited.balance, creditBalance: credited.balance }
     return { kind, amount, ...sides, ...left, merchantId, eventKey, recordType, recordId, now, position }
   })
-  // The database refuses an overdraft as well (ledger_no_overdraft); this one has a message for the caller.
+  // The database refuses an overdraft of any account (ledger_no_overdraft); this one has a message for the caller.
   if (balances.available < 0) throw insufficientBalance()
   return rows
 }

@@ -61,8 +61,8 @@ it.each([0, 1, 600, 9_000, 10_001])(
     const [first] = await db.query<{ id: number }>(sql`select ${firstIdSince(merchant, at(minute))} as id`)
     expect(first?.id).toBe((before[0]?.id ?? 0) + 1)
     const window = { from: at(minute), until: at(minute + 60), limit: 1_000, beforeId: null }
-    const found = await withPlan(db, async (planned) => ({
-      posted: await listPosted(planned, merchant, { kind: 'payment', ...window }),
+    const found = await withPlan(db, async (one) => ({
+      posted: await listPosted(one, merchant, { kind: 'payment', ...window }),
     }))
     const expected = await db.query<{ id: number }>(sql`
     select id from ledger_transfers where merchant_id = ${merchant} and kind = 'payment'

@@ -2,15 +2,14 @@ import { runList } from '../db/page.ts'
 import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
 import { type Db, empty, type Reads, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
-import { assert } from '../lib/assert.ts'
 import {
-  type Account,
   acquirerOf,
   type Balances,
   clearingAccount,
   fixedAccounts,
   type RecordType,
   type TransferKind,
+  toAccount,
 } from './accounts.ts'
 import type { CorrectedSubject } from './correction-texts.ts'
 import type { Posting, Transfer } from './post.ts'
@@ -163,11 +162,11 @@ type Last = {
 
 /**
  * The last transfer of an account, as a part of a query: its `id`, and the `balance` that it left. The account is
- * compared by a lower bound, not by equality. With equality PostgreSQL expects every second transfer to be on the
- * account, and scans all transfers of the merchant when the account was never used.
+ * compared by a lower and an upper bound, not by equality. With equality PostgreSQL expects every second transfer to be
+ * on the account, and scans all transfers of the merchant when the account was never used.
  */
 export function lastTransfer({ merchantId, account, beforeId = null }: Last): Sql {
-  const lastOn = (side: 'debit' | 'credit') => sql`
+  const lastOf = (side: 'debit' | 'credit') => sql`
     select id, ${raw(side)}_balance as balance from ledger_transfers t
     where (t.merchant_id, t.${raw(side)}) >= (${merchantId}, ${account}) and ${
       beforeId === null
@@ -175,7 +174,7 @@ export function lastTransfer({ merchantId, account, beforeId = null }: Last): Sq
         : sql`(t.merchant_id, t.${raw(side)}, t.id) < (${merchantId}, ${account}, ${beforeId})`
     }
     order by t.merchant_id desc, t.${raw(side)} desc, t.id desc limit 1`
-  return sql`select id, balance from ((${lastOn('debit')}) union all (${lastOn('credit')})) either order by id desc limit 1`
+  return sql`select id, balance from ((${lastOf('debit')}) union all (${lastOf('credit')})) either order by id desc limit 1`
 }
 
 export type StatementRow = {
@@ -305,10 +304,10 @@ export const feeRuleOf = ({
 
 export async function findFeeRule(
   db: Db | Tx,
-  input: { merchantId: string; operation: FeeOperation; now: Date },
+  { merchantId, ...which }: { merchantId: string; operation: FeeOperation; now: Date },
 ): Promise<FeeRule | null> {
   const [row] = await db.query<{ rule: FeeRule | null }>(
-    sql`select ${feeRuleOf({ ...input, merchantId: sql`${input.merchantId}` })} as rule`,
+    sql`select ${feeRuleOf({ ...which, merchantId: sql`${merchantId}` })} as rule`,
     'find-fee-rule',
   )
   return row?.rule ?? null
@@ -333,13 +332,6 @@ export function toBalances(rows: { account: string; balance: number }[]): Balanc
   const balances: Balances = { available: 0, reserved: 0, blocked: 0, fees: 0, acquirer: 0, suspense: 0, debt: 0 }
   for (const { account, balance } of rows) balances[toAccount(account)] += balance
   return balances
-}
-
-function toAccount(name: string): Account {
-  if (acquirerOf(name) !== null) return 'acquirer'
-  const account = fixedAccounts.find((one) => one === name)
-  assert(account, 'an account of the ledger is known')
-  return account
 }
 
 function toLocked(rows: AccountRow[]): Map<string, LockedAccounts> {

@@ -102,7 +102,7 @@ export function disputeReturned(amount: number) {
   return (): Transfer[] => [{ kind: 'infraction_returned', debit: 'blocked', credit: 'acquirer', amount }]
 }
 
-/** The dispute was rejected or canceled: its debt is cleared, and the rest is available to the merchant again. */
+/** The dispute was rejected or canceled: a debt of the merchant is repaid first, and the rest is available again. */
 export function disputeReleased(amount: number) {
   return (balances: Balances): Transfer[] => {
     const owed = upTo(-balances.debt, amount)

@@ -18,7 +18,7 @@ export type Verification = {
 /**
  * What must hold within the ledger:
  * - each merchant's balances add up to zero (trial balance);
- * - no account that must not be negative is negative;
+ * - no account that must not be negative is negative, and no debt is positive;
  * - the running balances in the transfers follow from one another;
  * - each balance is what its last transfer left, and so the sum of its transfers.
  */
