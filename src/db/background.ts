@@ -13,7 +13,10 @@ const waitMs = { idle: 1, busy: 5 }
 
 /** The connections that background work may use at once, as a part of the pool. */
 const shareOfPool = 0.2
-/** No step waits longer for its turn: a step of a minute would otherwise be followed by minutes of pause. */
+/**
+ * The longest wait for another step to end, and the longest pause after it: a step of a minute would otherwise be followed
+ * by minutes of pause.
+ */
 const waitMaxMs = 1_000
 /** Shorter pauses are added up: a timer costs more than it saves. */
 const pauseMinMs = 5
@@ -33,7 +36,7 @@ export type Background = {
 export function startBackground(db: Db, registry?: Registry): Background {
   const stopping = new AbortController()
   const atOnceMax = Math.max(1, Math.floor(db.pool.options.max * shareOfPool))
-  /** Steps that wait for a connection to become free. */
+  /** Steps that wait for another step to end. */
   const waiting = new Set<() => void>()
   const seconds = registry && observe(registry, currentShare)
   let running = 0

@@ -33,7 +33,7 @@ const controlFile = 'global/pg_control'
 
 /**
  * What a backup leaves out, as `pg_basebackup` does: what belongs to the running server, and what PostgreSQL builds
- * again at its start. A name with a slash at its end is a folder that is kept, and is empty.
+ * again at its start. Of the folders with `\/.+` only the content is left out: PostgreSQL needs them, empty.
  */
 const omitted =
   /^(?:postmaster\.(?:pid|opts)|backup_label(?:\.old)?|tablespace_map|(?:pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/.+)$|(?:^|\/)(?:pgsql_tmp|pg_internal\.init)/
@@ -169,7 +169,7 @@ async function copy(source: Awaited<ReturnType<typeof open>>, entry: Writable, s
 }
 
 /**
- * Makes a database folder of a backup. With `wal`, a folder of archived segments of the write-ahead log, PostgreSQL
+ * Makes a database folder from a backup. With `wal`, a folder of archived segments of the write-ahead log, PostgreSQL
  * continues at its next start with what was committed after the backup: up to `until`, or all of it. The first start of
  * a service freezes payouts.
  *
@@ -303,7 +303,7 @@ async function checkArchive(
 
 /** The first segment after `last` that is not in the archive although a later one is. Each timeline continues the numbers. */
 function findMissing(later: string[], { last, size }: { last: string; size: number }): string | null {
-  // A name is a timeline, 4 GB of the log, and a segment of them.
+  // Of the 24 digits of a name, 8 are the timeline, 8 count 4 GB of the log each, and 8 count the segments in them.
   const perName = 2 ** 32 / size
   const positionOf = (name: string) => parseInt(name.slice(8, 16), 16) * perName + parseInt(name.slice(16), 16)
   const first = positionOf(last) + 1

@@ -99,15 +99,15 @@ function assertOwnFolder(folder: string): void {
   )
 }
 
-/**
- * The path of a Unix socket has at most 107 bytes. If DATA_DIR is longer, the socket goes into a folder under /tmp
- * named after it.
- */
+/** The path of a Unix socket has at most 107 bytes (macOS: 103), and its name takes 14 of them. */
+const socketFolderBytesMax = 80
+
+/** If DATA_DIR is too long for a socket in it, the socket goes into a folder under /tmp that is named after DATA_DIR. */
 function makeSocketFolder(dataDir: string, user: User | null): string {
   const near = `${dataDir}/run`
   const uid = user?.uid ?? process.getuid?.() ?? 0
   const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
-  const folder = Buffer.byteLength(near) <= 80 ? near : `/tmp/guiche-${uid}-${name}`
+  const folder = Buffer.byteLength(near) <= socketFolderBytesMax ? near : `/tmp/guiche-${uid}-${name}`
   makePrivate(folder, user)
   return folder
 }

@@ -69,7 +69,7 @@ describe('several servers', () => {
       )
   })
 
-  it('passes over a server that takes no writes', async () => {
+  it('does not use a server that takes no writes', async () => {
     const database = await createTestDatabase()
     onTestFinished(async () => await database.drop())
     const url = new URL(database.connectionString)

@@ -32,8 +32,8 @@ export type SchemaStatus = {
 }
 
 /**
- * Migrates the database to the version of this code: applies each new `NNNN_name.sql` once, in its own transaction.
- * Processes that start together wait for each other. An applied migration must not have changed: its content is
+ * Migrates the database to the version of this code: applies each new `NNNN_name.sql` once, in its own transaction unless
+ * PostgreSQL refuses that. Processes that start together wait for each other. An applied migration must not have changed: its content is
  * compared.
  */
 export async function migrate(
@@ -185,8 +185,8 @@ async function createTable(client: pg.PoolClient): Promise<void> {
     )`)
 }
 
-async function listApplied(on: pg.Pool | pg.PoolClient): Promise<Applied[]> {
-  const { rows } = await on.query<Applied>(sql`
+async function listApplied(connection: pg.Pool | pg.PoolClient): Promise<Applied[]> {
+  const { rows } = await connection.query<Applied>(sql`
     select number, name, sha256, code_since as "codeSince"
     from guiche_migrations
     order by number`)

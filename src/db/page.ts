@@ -23,8 +23,8 @@ const shareOfLists = 0.4
 /** Concurrent list statements per merchant. A search without an index occupies a core that creates need too. */
 const maxPerMerchant = 1
 /**
- * The lists of one merchant keep an eighth of a core busy at most: a page that takes 5 ms delays the merchant's next one
- * by 35 ms. With a quarter, the slowest creates beside a busy searcher took more than twice as long as alone, on two
+ * The lists of one merchant keep an eighth of a core busy: a page that takes 5 ms delays the merchant's next one by 35
+ * ms. The pause is a second at most, so pages that take longer than 140 ms use more. With a quarter, the slowest creates beside a busy searcher took more than twice as long as alone, on two
  * cores (`npm run bench -- --only abuse`).
  */
 const maxBusyShare = 0.125
