@@ -136,7 +136,10 @@ async function take(connection: PoolClient, instance: number): Promise<void> {
   await connection.query(`notify ${jobsChannel}, '${newInstance}'`)
 }
 
-/** How far the machine's clock is at least ahead of PostgreSQL's, whenever it was read during the statement. */
+/**
+ * By how much at least the machine's clock is ahead of PostgreSQL's; negative if it is behind. PostgreSQL read its clock
+ * at some moment of the statement, so a difference shorter than the statement counts as none.
+ */
 async function findClockAhead(connection: PoolClient): Promise<number> {
   const before = Date.now()
   const { rows } = await connection.query<{ at: Date }>('select clock_timestamp() as at')
@@ -192,7 +195,7 @@ export type ReleaseLeases = (tx: Tx, instances: number[]) => Promise<void>
 
 /**
  * Finds the instances that are dead and releases their leases. An instance that holds a job without being in the list
- * had lost its lock, and died before it took it again. Returns the dead instances, and whether there is no other.
+ * had lost its lock, and died before it took it again. Returns the dead instances, and whether no other instance lives.
  */
 export async function releaseDeadInstances(
   db: Db,
@@ -213,8 +216,8 @@ export async function releaseDeadInstances(
 }
 
 /**
- * Instances whose lock could be taken, which holds it until the end of the transaction. `isAlone`: there is no other
- * instance.
+ * Instances whose lock could be taken, which holds it until the end of the transaction. `isAlone`: no other instance
+ * lives.
  */
 async function lockDead(db: Db | Tx, own: number): Promise<{ dead: number[]; isAlone: boolean }> {
   const rows = await db.query<{ id: number; is_dead: boolean }>(

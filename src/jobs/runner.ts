@@ -20,7 +20,7 @@ type Options = {
   instance: number
   log: Log
   jobs: Record<string, Job>
-  /** Names of jobs that a schedule asks for: one that fails is not tried again before that. */
+  /** Names of jobs that a schedule enqueues: one that fails is not tried again before the schedule enqueues it. */
   recurring: string[]
   /** Names of jobs of which this process runs one at a time: they leave room for those that somebody waits for. */
   oneAtOnce: string[]
@@ -110,7 +110,7 @@ export function startQueueRunner({
     for (const job of claimed) {
       pause.noteWork()
       const work = runJob(job).finally(() => {
-        // Only a full hand, or another job of this name, kept this process from claiming more.
+        // Only these two kept this process from claiming more: as many jobs as it may run, or another of this name.
         if (inHand.size === atOnceMax || oneAtOnce.includes(job.name)) signal.notify()
         inHand.delete(job.id)
       })
