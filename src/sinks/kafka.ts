@@ -15,7 +15,7 @@ export async function openKafka({ url, destination, mechanism }: EventSinkSettin
     bootstrapBrokers: host.split(','),
     connectTimeout: ackMaxMs,
     timeout: ackMaxMs,
-    // Whoever follows the feed tries again.
+    // follow.ts tries again.
     retries: 0,
     ...(protocol === 'kafkas:' && { tls: {} }),
     ...(username !== '' && {
@@ -33,11 +33,12 @@ export async function openKafka({ url, destination, mechanism }: EventSinkSettin
   }
 }
 
-/** Several brokers, as in kafka://a:9092,b:9092, are no URL. */
+/** `URL` cannot read an address with several brokers, such as kafka://a:9092,b:9092. */
 function readAddress(address: string) {
   const [, protocol = '', user = '', host = ''] = /^([^/]+)\/\/(?:([^@/]*)@)?([^/]*)/.exec(address) ?? []
-  const [username = '', password = ''] = user.split(':', 2).map(decodeURIComponent)
-  return { protocol, username, password, host }
+  // A password may contain colons, as in every URL.
+  const [, username = '', password = ''] = /^([^:]*):?(.*)$/.exec(user) ?? []
+  return { protocol, username: decodeURIComponent(username), password: decodeURIComponent(password), host }
 }
 
 function toKafka(topic: string, message: Message): MessageToProduce<Buffer, Buffer, Buffer, Buffer> {

@@ -13,7 +13,7 @@ export async function openNats({ url, destination }: EventSinkSettings): Promise
     ...(password === '' && username !== '' && { token: decodeURIComponent(username) }),
     name: 'guiche',
     timeout: ackMaxMs,
-    // Whoever follows the feed connects again.
+    // follow.ts connects again.
     reconnect: false,
   })
   const stream = jetstream(connection, { timeout: ackMaxMs })

@@ -2,7 +2,10 @@ import { SendMessageBatchCommand, type SendMessageBatchRequestEntry, SQSClient }
 import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
 import { ackMaxMs, attributesOf, inBatches, type Message, type Sink } from './sink.ts'
 
-/** The limits of SendMessageBatch: docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html */
+/**
+ * SendMessageBatch takes ten messages, and 256 KiB with their attributes:
+ * docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
+ */
 const batchMax = { count: 10, bytes: 200_000 }
 
 /**
@@ -15,7 +18,7 @@ export async function openSqs({ url, destination: region }: EventSinkSettings): 
     region,
     endpoint: new URL(url).origin,
     requestHandler: { connectionTimeout: ackMaxMs, requestTimeout: ackMaxMs },
-    // Whoever follows the feed tries again.
+    // follow.ts tries again.
     maxAttempts: 1,
   })
 
