@@ -62,7 +62,7 @@ export async function startPrimary({
         if (message.kind === 'ready') resolve(message.service)
         else if (message.kind === 'failed') reject(new Error(message.reason))
         else if (message.kind === 'connections')
-          for (const other of childrenBut(child)) send(other, { ...message, of: child.id })
+          for (const other of childrenBut(child)) send(other, { ...message, from: child.id })
         else if (message.kind === 'metrics?') void sendMetrics(child, message.question)
       })
       void end.then(({ code, signal }) =>

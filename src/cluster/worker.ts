@@ -22,7 +22,7 @@ export type ToPrimary =
 /** Messages from the primary to the processes. */
 export type ToWorker =
   | { kind: 'stop' }
-  | { kind: 'connections'; count: number; of: number }
+  | { kind: 'connections'; count: number; from: number }
   | { kind: 'metrics'; question: number; answer: Answer }
 
 type Answer = { text: string } | { failure: string }
@@ -47,7 +47,7 @@ export function joinCluster(): ClusterWorker {
   new AggregatorRegistry()
   onMessage((message) => {
     if (message.kind === 'connections')
-      connections.set(message.of, { count: message.count, receivedAt: performance.now() })
+      connections.set(message.from, { count: message.count, receivedAt: performance.now() })
     if (message.kind === 'metrics') questions.get(message.question)?.(message.answer)
   })
 
