@@ -32,8 +32,8 @@ export function checkWebhookUrl(text: string, { allowPrivate }: { allowPrivate: 
 }
 
 /**
- * Ports below 1024 belong to mail, shells and file shares; 443 is the only one that is allowed. No merchant's receiver
- * uses another one, and attackers could make Guichê call those services.
+ * Ports below 1024 belong to mail, shells and file shares, and attackers could make Guichê call those services. Of them
+ * only 443 is allowed: no merchant's receiver uses another.
  */
 function isPublicPort(port: string): boolean {
   return port === '' || port === '443' || Number(port) >= 1024

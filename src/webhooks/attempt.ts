@@ -27,7 +27,7 @@ type Ending = Omit<Answer, 'durationMs' | 'response'>
 export type Sender = {
   /** Makes one attempt over the network. Never rejects: every outcome is an `Answer`. */
   send(request: { url: string; headers: Record<string, string>; body: Buffer }): Promise<Answer>
-  /** Ends all attempts in flight as `stopped`, when the process cannot wait any longer. */
+  /** Ends all attempts in flight when the process cannot wait any longer: as `stopped`, unless a response has begun. */
   stop(): void
 }
 

@@ -89,10 +89,10 @@ describe('the order of a record', () => {
     const receiver = await receive()
     work()
     const records = Array.from({ length: 30 }, () => randomUUID())
-    const sendCallbackOf = async (recordId: string) => {
+    const enqueueInOrder = async (recordId: string) => {
       for (let sequence = 1; sequence <= 5; sequence += 1) await enqueue(receiver.url, { recordId, sequence })
     }
-    await Promise.all(records.map(sendCallbackOf))
+    await Promise.all(records.map(enqueueInOrder))
     await receiver.until(150)
     for (const recordId of records) {
       const ofRecord = receiver.received.filter(({ event }) => event.data.id === recordId)
@@ -358,7 +358,7 @@ describe('a resend', () => {
     expect(delivery?.next_attempt_at).toEqual(new Date(clock.now().getTime() + 5 * second))
   })
 
-  it('is false for an event of another client and for an unknown one', async () => {
+  it('finds no event of another client, and no unknown one', async () => {
     await setUp()
     const receiver = await receive()
     await enqueue(receiver.url)

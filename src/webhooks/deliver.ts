@@ -68,7 +68,7 @@ const restMsMax = 25
 const recordDelayMs = 100
 
 /**
- * After a complete scan of all receivers, only the known ones are scanned for ten times as long as that scan took,
+ * After a complete scan of all receivers, only the known ones are scanned for ten times as long as its last claim took,
  * and for `scanPauseMaxMs` at most.
  */
 const restsPerScan = 10
@@ -91,10 +91,11 @@ const lateCommitMs = 2_000
  * - WAITING: the scan has ended, or the worker holds as many deliveries as it may.
  *
  * ## SCANNED
- * The known receivers only, until `scanAgainAt`: a delivery that has just become due is nearly always for one of them.
- * - SCANNING: that time has come, or no known receiver has capacity left, or the worker holds so much that the rest has to be
- *   shared by all receivers.
- * - SCANNED: the claim found so much that there is probably more.
+ * The known receivers only: a delivery that has just become due is nearly always for one of them. A claim covers all
+ * receivers, as in SCANNING, after `scanAgainAt`, if no known receiver has capacity left, or if the worker holds so much
+ * that the rest has to be shared by all.
+ * - SCANNING: such a claim did not reach the last receiver, or found so much that there is probably more.
+ * - SCANNED: a claim for the known receivers found so much that there is probably more.
  * - WAITING: it found little, or the worker holds as many deliveries as it may.
  *
  * ## WAITING

@@ -11,7 +11,7 @@ const limitsDefault = { totalMax: 2_000, perMerchantMax: 20 }
 export type FeedWatch = {
   /**
    * True when the merchant has an event after this number, or one without a number yet. False after `ms`, if too many
-   * requests wait, or if the service stops.
+   * requests wait, if the client disconnects (`signal`), or if the service stops.
    */
   wait(feed: { merchantId: string; after: number }, limits: { ms: number; signal: AbortSignal }): Promise<boolean>
   /** Ends all waits for good. */

@@ -27,10 +27,10 @@ const number = async (limit?: number) => await numberNewEvents(database.db, merc
 
 /** The records of the feed's events with their sequences, in the order of their numbers, which have no gap. */
 async function read(): Promise<string[]> {
-  const rows = await database.db.query<{ number: number; label: string }>(sql`
-    select number, record_id || ' ' || sequence as label from event_numbers where merchant_id = ${merchantId} order by number`)
+  const rows = await database.db.query<{ number: number; event: string }>(sql`
+    select number, record_id || ' ' || sequence as event from event_numbers where merchant_id = ${merchantId} order by number`)
   expect(rows.map((row) => row.number)).toEqual(rows.map((_, index) => index + 1))
-  return rows.map((row) => row.label)
+  return rows.map((row) => row.event)
 }
 
 /** A transaction that stays open until `commit`. */
@@ -122,7 +122,7 @@ describe('the numbers of events', () => {
     const order = await read()
     expect(order.toSorted()).toEqual(expected.toSorted())
     for (const recordId of records)
-      expect(order.filter((label) => label.startsWith(recordId))).toEqual(
+      expect(order.filter((one) => one.startsWith(recordId))).toEqual(
         [1, 2, 3, 4].map((sequence) => `${recordId} ${sequence}`),
       )
     await open.commit()

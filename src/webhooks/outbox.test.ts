@@ -100,7 +100,8 @@ describe('enqueueing events', () => {
     let isOver = false
     let worked = 0
     const writers = Array.from({ length: 2 }, async (_, half) => {
-      // Each writer owns half of each pair of records, so that batches overlap in what they lock through the workers.
+      // Each writer has records of its own, because their events must be enqueued in order. The workers lock records of
+      // both at once.
       const own = records.filter((_, index) => index % 2 === half)
       for (let round = 0; round < 40; round += 1) {
         await commitEvents(database.db, ...(round % 2 ? own : own.toReversed()).map(next))

@@ -2,12 +2,12 @@ import type { Deliveries } from './deliver.ts'
 import type { Claimed, OwnLease } from './queue-store.ts'
 import type { Enqueued, LiveSecret } from './store.ts'
 
-/** How webhooks leave a process that changes records: those that are reserved from memory, the others like all others. */
+/** How a change of records sends its webhooks: those that are reserved from memory, the others by waking the worker. */
 export type ChangeDeliveries = Pick<Deliveries, 'wake' | 'reserve' | 'send'>
 
 /** The deliveries that a transaction of the database inserts as leased by this process. */
 export type OwnEvents = {
-  /** The receiver of a delivery that nothing of the same commit precedes. Null: whoever claims the delivery sends it. */
+  /** Leases a delivery that nothing of the same commit precedes. Null: whoever claims the delivery sends it. */
   reserve(receiver: string): OwnLease | null
   /** Adds a delivery that was reserved. */
   lease(delivery: Claimed): void

@@ -15,8 +15,8 @@ const clearMaxAgeMs = 5_000
 type Reserved = { delivery: Claimed; record: object | null }
 
 /**
- * Deliveries of records that this process creates. It leases them before they are inserted and sends them from memory:
- * nothing is claimed, and nothing is read again.
+ * Deliveries of events that this process commits: creations, payments and charges that fail. It leases them before they
+ * are inserted and sends them from memory: nothing is claimed, and nothing is read again.
  */
 export type OwnDeliveries = {
   /** Null: others may be due to the receiver, which go first, or it has no capacity left. Then whoever claims it sends it. */

@@ -43,7 +43,7 @@ export async function buildBodies(
     const load = loadRecords[some[0]?.recordType ?? 'transaction']
     assert(load, 'a record type has no loader')
     const records = await load(some.map(({ merchantId, recordId, snapshot }) => ({ merchantId, recordId, snapshot })))
-    assert(records.length === some.length, 'a loader gave another number of records than it was asked for')
+    assert(records.length === some.length, 'a loader gave another number of records than was requested')
     for (const [index, event] of some.entries()) bodies.set(event.eventId, toBody(event, records[index]))
   }
 }

@@ -58,7 +58,7 @@ const loadsParam = rowsParam<ReceiverLoad>({
 /**
  * Leases what is due. Unlike `claimRows` of jobs/claim.ts it does not take the oldest first: that would give everything
  * to one slow receiver with a large backlog. It steps from receiver to receiver through the index (a skip scan) and
- * takes from each as many as it has capacity for: a receiver with 100,000 due costs as much as one with sixteen.
+ * takes from each as many as it has capacity for: a receiver with 100,000 due costs as much as one with a few.
  * Receivers with the fewest leased come first. Also returns the last receiver scanned, or null when the scan reached the end.
  */
 export async function claimDue(
@@ -124,7 +124,7 @@ function isClaimed<Row extends MaybeClaimed>(row: Row): row is Row & Claimed {
 
 /**
  * A chosen row is found again by its physical place (ctid): a plan that was made while nothing was due would search
- * all due rows for it, 64 times in 10,000.
+ * all due rows for each chosen one, such as 10,000 rows 64 times.
  */
 const claimOfLoad = ({ now, leasedUntil, instance, limit }: Claim) => sql`
     due as (

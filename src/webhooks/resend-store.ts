@@ -151,7 +151,7 @@ export type ReceiverHealth = {
   /** The error of the delivery that is tried next, otherwise of the latest that was given up. */
   lastError: string | null
   lastStatus: number | null
-  /** The first of the failures that are tried again; the last one of a delivery that was given up. */
+  /** Since when the deliveries that are tried again have failed; without any, when the latest was given up. */
   failedAt: Date | null
   nextAttemptAt: Date | null
 }

@@ -73,7 +73,7 @@ export async function findSigningSecrets(
   return toSigningSecrets(key, await listLiveSecrets(db, { merchantIds, now }))
 }
 
-/** The secrets of {@link findSigningSecrets}. */
+/** The same for secrets that were read already; one that cannot be decrypted is left out. */
 export function toSigningSecrets(key: SecretKey, live: LiveSecret[]): Map<string, string[]> {
   const found = new Map<string, string[]>()
   for (const { merchantId, endpointId, sealed } of live) {

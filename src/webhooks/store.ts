@@ -145,7 +145,7 @@ const smallDeliveriesParam = smallRowsParam<OwnDeliveryRow>(ownDeliveryColumns)
 export type Enqueued = { secrets: LiveSecret[]; refused: string[]; isAnyUnleased: boolean }
 
 /**
- * Inserts events, and what they owe to the records' own URLs and to registered endpoints. A delivery waits while an
+ * Inserts events, and their deliveries to the records' own URLs and to registered endpoints. A delivery waits while an
  * earlier one of its record to the same address is unfinished. It is locked, because a worker that finishes it at this
  * moment would not see the new row, and nobody would ever promote it from `waiting`. If it failed before, it restarts its
  * schedule now: otherwise the newer event would wait behind it for hours. One that a worker holds restarts when that attempt

@@ -136,15 +136,12 @@ export async function rotateEndpointSecret(
 ): Promise<{ secret: string; formerExpiresAt: Date }> {
   if (!(await findEndpoint(db, { merchantId, endpointId }))) throw unknownEndpoint()
   const now = clock.now()
-  const target = { merchantId, endpointId, ...(id && { id }) }
-  return await rotateWebhookSecret(db, { key, ...target, now, overlapMs: overlapHours * 3_600_000, by })
+  const secret = { merchantId, endpointId, ...(id && { id }) }
+  return await rotateWebhookSecret(db, { key, ...secret, now, overlapMs: overlapHours * 3_600_000, by })
 }
 
-/** Deliveries that wait for their next attempt learn of the change now. */
-export async function enqueueEndpointChange(
-  tx: Tx,
-  { merchant_id: merchantId, id: endpointId }: EndpointRow,
-): Promise<void> {
+/** Applies the change to the deliveries that wait for their next attempt, in a job of the same commit. */
+export async function enqueueFollow(tx: Tx, { merchant_id: merchantId, id: endpointId }: EndpointRow): Promise<void> {
   await enqueueJob(tx, { name: followJob, key: `${followJob} ${endpointId}`, payload: { merchantId, endpointId } })
 }
 

@@ -141,7 +141,7 @@ export async function listEndpointStates(
 
 /**
  * Sets since when all attempts to this URL have failed, or that one succeeded; at the start and the end of a failure
- * only. Once the endpoint has another URL, nothing.
+ * only. Does nothing once the endpoint has another URL.
  */
 export async function updateFailingSince(
   db: Db,
