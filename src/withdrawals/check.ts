@@ -66,7 +66,7 @@ export type Found = Recorded | 'missing'
  * shows nothing new of a sent withdrawal, the callback may be about a return that is not visible yet: it is checked
  * again soon.
  *
- * @throws {AcquirerUnavailable} when it cannot be asked
+ * @throws {AcquirerUnavailable} when the acquirer cannot be queried
  */
 export async function settleWithdrawal(
   deps: SettleWithdrawalDeps,

@@ -58,10 +58,10 @@ export async function createWithdrawal(
     if (first) return replay(first, content)
     await assertPayoutsAllowed(tx)
     const now = deps.clock.now()
-    // This acquirer is the only one that is ever asked to send it: only there can the outcome be looked up.
     const { amount } = content
     assertPaysOut(deps.acquirers)
     const free = await findFree(tx)
+    // No other acquirer is ever requested to send it: only at this one can the outcome be looked up.
     const coversAmount = (name: string) => (free.get(name) ?? 0) >= amount
     const acquirer = deps.acquirers.forWithdrawal({ clientId, amount, now, id, coversAmount })
     if (!acquirer) throw await noAccountCovers(tx, { merchantId, amount, now })

@@ -26,8 +26,8 @@ export type WithdrawalToDecide = {
   /** Whether they requested it, or may have: see `isThroughOperators`. */
   is_through_operators: boolean
   /**
-   * For a suspected duplicate: the latest withdrawal of the same amount to the same key, preferably one that was or
-   * may be sent.
+   * For a suspected duplicate: the latest withdrawal before it of the same amount to the same key, preferably one that
+   * was or may be sent.
    */
   earlier: { id: string; status: WithdrawalStatus; createdAt: string } | null
 }

@@ -1,6 +1,6 @@
 import { type Db, type Sql, sql } from '../db/sql.ts'
 
-/** More withdrawals to one key than these are shown as "1,000+". */
+/** Withdrawals to one key are counted up to here: this many or more are shown as "1,000+". */
 const countMax = 1_000
 
 /** What was sent to a Pix key before. Amounts that the receiver sent back do not count. */

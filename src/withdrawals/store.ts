@@ -109,7 +109,7 @@ export async function findWithdrawalByKey(
   return rows[0] ?? null
 }
 
-/** The owner of a withdrawal, when only the id that the acquirer received is known. */
+/** The owner of a withdrawal of which only the id is known: from a callback, or from an operator. */
 export async function findOwner(db: Db | Tx, id: string): Promise<{ id: string; merchant_id: string } | null> {
   const rows = await db.query<{ id: string; merchant_id: string }>(sql`
     select id, merchant_id from withdrawals where id = ${id}`)
