@@ -260,7 +260,7 @@ describe('numbers', () => {
     }
   })
 
-  it('divides database connections among the processes', () => {
+  it('of database connections are divided among the processes', () => {
     const connections = ['1', '4', '5', '20'].map((PROCESSES) => readConfig({ PROCESSES }).databaseConnectionsMax)
     expect(connections).toEqual([20, 20, 16, 4])
     expect(readConfig({ PROCESSES: '20', DATABASE_CONNECTIONS_MAX: '30' }).databaseConnectionsMax).toBe(30)

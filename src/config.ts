@@ -15,48 +15,48 @@ const defaultHost = '127.0.0.1'
 /** The value of AUTH_AUDIENCE that accepts tokens for any audience. */
 const anyAudience = 'any'
 
-const text = Type.Optional(Type.String({ minLength: 1 }))
+const optionalText = Type.Optional(Type.String({ minLength: 1 }))
 
 /** Every variable that Guichê reads. `.env.example` is the reference for people. */
 const Environment = Type.Object({
   HOST: Type.String({ minLength: 1, default: defaultHost }),
   PORT: Type.Integer({ minimum: 0, maximum: 65535, default: 3000 }),
-  BASE_URL: Type.Optional(Type.String({ minLength: 1 })),
-  CELL: Type.Optional(Type.String({ minLength: 1 })),
-  CELLS: Type.Optional(Type.String({ minLength: 1 })),
+  BASE_URL: optionalText,
+  CELL: optionalText,
+  CELLS: optionalText,
   DATA_DIR: Type.String({ minLength: 1, default: './data' }),
-  DATABASE_URL: Type.Optional(Type.String({ minLength: 1 })),
-  DATABASE_URL_FILE: Type.Optional(Type.String({ minLength: 1 })),
-  DATABASE_READ_URL: Type.Optional(Type.String({ minLength: 1 })),
-  DATABASE_READ_URL_FILE: Type.Optional(Type.String({ minLength: 1 })),
+  DATABASE_URL: optionalText,
+  DATABASE_URL_FILE: optionalText,
+  DATABASE_READ_URL: optionalText,
+  DATABASE_READ_URL_FILE: optionalText,
   DATABASE_CONNECTIONS_MAX: Type.Optional(Type.Integer({ minimum: 4, maximum: 200 })),
   DATABASE_WAIT_SECONDS: Type.Integer({ minimum: 1, maximum: 60, default: 3 }),
   PROCESSES: Type.Optional(Type.Integer({ minimum: 1, maximum: processesMax })),
-  SECRET_KEY: Type.Optional(Type.String({ minLength: 1 })),
-  SECRET_KEY_FILE: Type.Optional(Type.String({ minLength: 1 })),
-  SECRET_KEY_PREVIOUS: Type.Optional(Type.String({ minLength: 1 })),
-  SECRET_KEY_PREVIOUS_FILE: Type.Optional(Type.String({ minLength: 1 })),
-  AUTH_ISSUER: Type.Optional(Type.String({ minLength: 1 })),
-  AUTH_AUDIENCE: Type.Optional(Type.String({ minLength: 1 })),
-  OIDC_ISSUER: Type.Optional(Type.String({ minLength: 1 })),
-  OIDC_CLIENT_ID: Type.Optional(Type.String({ minLength: 1 })),
-  OIDC_CLIENT_SECRET: Type.Optional(Type.String({ minLength: 1 })),
-  OIDC_CLIENT_SECRET_FILE: Type.Optional(Type.String({ minLength: 1 })),
+  SECRET_KEY: optionalText,
+  SECRET_KEY_FILE: optionalText,
+  SECRET_KEY_PREVIOUS: optionalText,
+  SECRET_KEY_PREVIOUS_FILE: optionalText,
+  AUTH_ISSUER: optionalText,
+  AUTH_AUDIENCE: optionalText,
+  OIDC_ISSUER: optionalText,
+  OIDC_CLIENT_ID: optionalText,
+  OIDC_CLIENT_SECRET: optionalText,
+  OIDC_CLIENT_SECRET_FILE: optionalText,
   OIDC_SCOPES: Type.String({ minLength: 1, default: 'openid email profile' }),
-  OIDC_ROLES_CLAIM: Type.Optional(Type.String({ minLength: 1 })),
-  OIDC_ROLES: Type.Optional(Type.String({ minLength: 1 })),
+  OIDC_ROLES_CLAIM: optionalText,
+  OIDC_ROLES: optionalText,
   OIDC_NAME: Type.Optional(Type.String({ minLength: 1, maxLength: 40 })),
   OIDC_ONLY: Type.Boolean({ default: false }),
   OIDC_SECOND_FACTOR: Type.Enum(['claims', 'trusted'], { default: 'claims' }),
-  OIDC_ACR_VALUES: Type.Optional(Type.String({ minLength: 1 })),
+  OIDC_ACR_VALUES: optionalText,
   TOKEN_LIFETIME_SECONDS: Type.Integer({ minimum: 60, maximum: 86_400, default: 900 }),
   RATE_LIMIT_CREATE: Type.Number({ minimum: 0, maximum: 1_000_000, default: 100 }),
   RATE_LIMIT_CREATE_BURST: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000_000 })),
   RATE_LIMIT_TOKEN: Type.Number({ minimum: 0, maximum: 1_000_000, default: 20 }),
   RATE_LIMIT_READ: Type.Number({ minimum: 0, maximum: 1_000_000, default: 100 }),
   CONNECTIONS_PER_ADDRESS: Type.Integer({ minimum: 0, maximum: 10_000, default: 256 }),
-  ACQUIRERS_FILE: Type.Optional(Type.String({ minLength: 1 })),
-  SIMULATOR_URL: Type.Optional(Type.String({ minLength: 1 })),
+  ACQUIRERS_FILE: optionalText,
+  SIMULATOR_URL: optionalText,
   ATTRIBUTION_APPROVAL_ABOVE: Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, default: 50_000 }),
   ATTRIBUTION_THRESHOLD: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   WEBHOOK_ALLOW_PRIVATE: Type.Optional(Type.Boolean()),
@@ -64,18 +64,21 @@ const Environment = Type.Object({
   RETENTION_CALLBACKS_DAYS: Type.Integer({ minimum: 8, maximum: 3650, default: 30 }),
   RETENTION_PERSONAL_DATA_DAYS: Type.Optional(Type.Integer({ minimum: 180, maximum: 36_500 })),
   RETENTION_EXCHANGES_DAYS: Type.Integer({ minimum: 1, maximum: 3650, default: 30 }),
-  TRUST_PROXY: Type.Optional(Type.String({ minLength: 1 })),
-  REQUIRE_SECOND_FACTOR: Type.Optional(Type.String({ minLength: 1 })),
+  TRUST_PROXY: optionalText,
+  REQUIRE_SECOND_FACTOR: optionalText,
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 8 })),
-  METRICS_TOKEN_FILE: Type.Optional(Type.String({ minLength: 1 })),
-  ...{ SMTP_URL: text, SMTP_URL_FILE: text, ALERT_EMAIL_TO: text, ALERT_EMAIL_FROM: text },
-  ...{ ALERT_SLACK_URL: text, ALERT_SLACK_URL_FILE: text, EVENT_SINK: text, EVENT_SINK_FILE: text },
-  ...{ ALERT_TELEGRAM_TOKEN: text, ALERT_TELEGRAM_TOKEN_FILE: text },
-  ...{ ALERT_TELEGRAM_CHAT: text, ALERT_TELEGRAM_URL: text },
-  ...{ ALERT_WEBHOOK_URL: text, ALERT_WEBHOOK_SECRET: text, ALERT_WEBHOOK_SECRET_FILE: text },
+  METRICS_TOKEN_FILE: optionalText,
+  ...{ SMTP_URL: optionalText, SMTP_URL_FILE: optionalText },
+  ...{ ALERT_EMAIL_TO: optionalText, ALERT_EMAIL_FROM: optionalText },
+  ...{ ALERT_SLACK_URL: optionalText, ALERT_SLACK_URL_FILE: optionalText },
+  ...{ EVENT_SINK: optionalText, EVENT_SINK_FILE: optionalText },
+  ...{ ALERT_TELEGRAM_TOKEN: optionalText, ALERT_TELEGRAM_TOKEN_FILE: optionalText },
+  ...{ ALERT_TELEGRAM_CHAT: optionalText, ALERT_TELEGRAM_URL: optionalText },
+  ALERT_WEBHOOK_URL: optionalText,
+  ...{ ALERT_WEBHOOK_SECRET: optionalText, ALERT_WEBHOOK_SECRET_FILE: optionalText },
   ALERT_LANGUAGE: Type.Enum([...languages], { default: 'en' }),
   STOP_DELAY_SECONDS: Type.Optional(Type.Integer({ minimum: 0, maximum: 300 })),
-  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(Type.String({ minLength: 1 })),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optionalText,
   OTEL_SERVICE_NAME: Type.String({ minLength: 1, default: 'guiche' }),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
   LOG_FORMAT: Type.Enum(['auto', 'json', 'pretty'], { default: 'auto' }),
@@ -99,7 +102,7 @@ export type Config = Readonly<{
   processes: number
   /** Per process. */
   databaseConnectionsMax: number
-  /** How long a request waits for a connection to the database; also how long a silent server may be silent. */
+  /** How long a request waits for a connection to the database. A server that is silent for a second longer is away. */
   databaseWaitMs: number
   secretKey: SecretKey | null
   /** The former key, which `secretKey` replaces. */
@@ -112,9 +115,9 @@ export type Config = Readonly<{
   tokenLifetimeSeconds: number
   /** Per client and second; 0 disables the limit. */
   rateLimitCreate: { perSecond: number; burst: number }
-  /** Per address, and twice that of tokens per client. */
+  /** Requests for tokens: per address, and twice that per client. */
   rateLimitToken: { perSecond: number; burst: number }
-  /** Per client and second. */
+  /** Per client or dashboard user, and second. */
   rateLimitRead: { perSecond: number; burst: number }
   /** Per host; 0 disables the limit. */
   connectionsPerAddress: number
