@@ -25,7 +25,7 @@ import { enqueueRun } from './reconciliation/requested-run.ts'
 import { readListsAgain } from './transactions/cursor-store.ts'
 import { reviewAfterLoss } from './withdrawals/store.ts'
 
-/** How much may be lost unnoticed of what no running process has committed. */
+/** How often the counter grows: of what processes that have ended committed, this much may be lost unnoticed. */
 const markEveryMs = 1_000
 /** The lists are read again from this long before the last mark: a payment may be recorded long after its own time. */
 const marginMs = 10 * 60_000
@@ -94,15 +94,16 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
     },
   }
 
-  async function compare(on: Db): Promise<void> {
-    const timeline = await followTimeline(on)
+  async function compare(connection: Db): Promise<void> {
+    const timeline = await followTimeline(connection)
     const expected = known
     const xids = db.recentXids.slice()
-    const row = await findMark(on)
+    const row = await findMark(connection)
     const isCounterLower = expected !== null && isOlder(row, expected)
-    const hasLost = timeline !== null && lastTimeline !== null && (await isBehind(on, { xids, lastTimeline, timeline }))
+    const hasLost =
+      timeline !== null && lastTimeline !== null && (await isBehind(connection, { xids, lastTimeline, timeline }))
     if (isCounterLower || hasLost) {
-      await report(on, { expected, timeline })
+      await report(connection, { expected, timeline })
       // Connections that were opened at the same time compare the same.
       if (db.recentXids[0] === xids[0]) db.recentXids.splice(0, xids.length)
     }
@@ -110,10 +111,10 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
   }
 
   async function report(
-    on: Db,
+    connection: Db,
     { expected, timeline }: { expected: Known | null; timeline: Timeline | null },
   ): Promise<void> {
-    const lastMarkAt = await on.transaction(async (tx) => {
+    const lastMarkAt = await connection.transaction(async (tx) => {
       const locked = await lockMark(tx)
       const isFirst = timeline !== null && (await claimLoss(tx, timeline, deps.clock.now()))
       // Another process has reported it.
@@ -128,12 +129,12 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
   }
 
   /** Null if the server reports none. */
-  async function followTimeline(on: Db): Promise<Timeline | null> {
+  async function followTimeline(connection: Db): Promise<Timeline | null> {
     if (!hasTimelines) return null
-    const timeline = await findTimeline(on)
+    const timeline = await findTimeline(connection)
     // It may become the primary while the connection is open, and would then be used unchecked.
     if (timeline === null) throw new DatabaseUnavailable('the database is a read-only standby')
-    if (timeline.timeline !== lastTimeline?.timeline) await insertTimeline(on, timeline)
+    if (timeline.timeline !== lastTimeline?.timeline) await insertTimeline(connection, timeline)
     return timeline
   }
 
@@ -169,13 +170,13 @@ async function canFindTimeline(db: Db, log: Logger): Promise<boolean> {
 
 /** Whether the server lacks one of these transactions, which were acknowledged on `lastTimeline`. */
 async function isBehind(
-  on: Db,
+  connection: Db,
   { xids, lastTimeline, timeline }: { xids: number[]; lastTimeline: Timeline; timeline: Timeline },
 ): Promise<boolean> {
   // Numbers of another cluster mean nothing.
   if (timeline.system_identifier !== lastTimeline.system_identifier) return false
   if (timeline.timeline < lastTimeline.timeline) return true
-  return await hasLostOne(on, xids, { since: lastTimeline, now: timeline })
+  return await hasLostOne(connection, xids, { since: lastTimeline, now: timeline })
 }
 
 async function recover(

@@ -13,7 +13,7 @@ const waitMaxMs = 100
 const pauseMaxMs = 16
 const connectMaxMsDefault = 1_000
 const checkEveryMs = 1_000
-/** The lag of a standby is measured at this many moments. */
+/** The most positions that are remembered until the standby has replayed them: the first is as old as its lag. */
 const samplesMax = 600
 
 /** Why the primary answers a read: the standby is behind, cannot be used, or ended the statement. */
@@ -52,7 +52,7 @@ export async function openReads({
       log.warn({ name, reason: message, count }, 'connections to the standby broke'),
     ),
   })
-  onNewConnection(standby, async (on) => await checkServer(on, db))
+  onNewConnection(standby, async (connection) => await checkServer(connection, db))
   const logFallback = createCountedLine(({ reason, cause }: { reason: Reason; cause: string }, count) =>
     log.warn({ reason, cause, count }, 'the primary answered reads instead of the standby'),
   )
@@ -129,8 +129,11 @@ export async function openReads({
       let reason: Reason = 'lag'
       let failure = 'this connection leads to a server that is behind'
       try {
-        const rows = await onConnection(standby, async (on) => {
-          const [position, found] = await Promise.allSettled([findPosition(on), on.query<Row>(...statement)])
+        const rows = await onConnection(standby, async (connection) => {
+          const [position, found] = await Promise.allSettled([
+            findPosition(connection),
+            connection.query<Row>(...statement),
+          ])
           if (position.status === 'rejected') throw position.reason
           if (found.status === 'rejected') throw found.reason
           return hasAll(position.value, committed) ? found.value : null
@@ -195,13 +198,17 @@ function hasAll(server: Position, committed: Position): boolean {
 export class NotItsStandby extends Error {}
 
 /** Reads from another server would be wrong without an error. Each new connection is checked: an address may move. */
-async function checkServer(on: Db, primary: Db): Promise<void> {
-  const [ownSystem, system, committed] = await Promise.all([findSystem(on), findSystem(primary), findPosition(primary)])
+async function checkServer(standby: Db, primary: Db): Promise<void> {
+  const [ownSystem, system, committed] = await Promise.all([
+    findSystem(standby),
+    findSystem(primary),
+    findPosition(primary),
+  ])
   if (ownSystem !== system)
     throw new NotItsStandby(
       'DATABASE_READ_URL leads to another PostgreSQL than DATABASE_URL (pg_control_system() has another system_identifier). It must be a streaming standby of that server.',
     )
-  const own = await findPosition(on).catch((error: unknown) => {
+  const own = await findPosition(standby).catch((error: unknown) => {
     // Its tables are missing.
     if (error instanceof pg.DatabaseError && error.code === '42P01') return null
     throw error
