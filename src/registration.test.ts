@@ -62,12 +62,20 @@ it('a registration happens once if it succeeds, and not at all if it is done by 
   expect(byHand.registered).toEqual([])
 })
 
-it('a registration ends when the service stops', async () => {
-  const { registered, one } = psp(Number.POSITIVE_INFINITY)
+it('a registration is not tried again once the service stops', async () => {
+  const { registered, one } = psp(1)
+  let waits = 0
+  const wait = async (_: number, stopping: AbortSignal) => {
+    waits += 1
+    await new Promise((resolve) => stopping.addEventListener('abort', resolve))
+  }
   const registration = await registerCallbacks(
-    { key, cell: null, baseUrl: 'https://shop.example', log: { warn() {} } },
+    { key, cell: null, baseUrl: 'https://shop.example', log: { warn() {} }, wait },
     [one],
   )
+  await expect.poll(() => waits).toBe(1)
   await registration.stop()
+  // Another try would succeed by now.
+  await new Promise((resolve) => setTimeout(resolve, 25))
   expect(registered).toEqual([])
 })
