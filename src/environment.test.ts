@@ -33,7 +33,7 @@ describe('a database', () => {
       await expect(enterEnvironment(database.db, other)).rejects.toThrow(/^This database belongs to .*DATABASE_URL/)
   })
 
-  it('accepts only one of two environments that start at the same time', async () => {
+  it('accepts only one of several environments that start at the same time', async () => {
     const { db } = database
     const entered = await Promise.allSettled(all.map(async (one) => await enterEnvironment(db, one)))
     expect(entered.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)

@@ -172,7 +172,7 @@ export function verificationJobs({ db, clock, log }: { db: Db; clock: Clock; log
   }
 }
 
-/** When the ledger was last verified completely, in any process. */
+/** The last runs of any process; null before the first complete one has ended. */
 export async function findVerified(db: Db): Promise<Verified | null> {
   const verified: Verified | { all?: undefined } = JSON.parse((await findSetting(db, verifiedSetting)) ?? '{}')
   return verified.all ? verified : null
