@@ -41,5 +41,8 @@ it('refuses settings that would reach nobody', () => {
   ])
   const wrong = { SMTP_URL: 'mail', ALERT_EMAIL_TO: 'a@example.com\nBcc: b@example.com', ALERT_WEBHOOK_SECRET: 'short' }
   expect(read({ ...all, ...wrong }).errors.map((error) => error.split(' ')[0])).toEqual(Object.keys(wrong))
+  expect(read({ ...all, ALERT_EMAIL_TO: ', ,' }).errors).toEqual([
+    'ALERT_EMAIL_TO must be e-mail addresses, separated by commas',
+  ])
   expect(read({ SMTP_URL: 'smtp://mail:25' }).errors).toEqual([])
 })

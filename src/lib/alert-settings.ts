@@ -37,7 +37,7 @@ const httpUrl = 'a URL that begins with http:// or https://'
 
 const formats: [name: Variable, isValid: (text: string) => boolean, what: string][] = [
   ['SMTP_URL', (text) => isUrl(text, /^smtps?:$/), 'a URL that begins with smtp:// or smtps://'],
-  ['ALERT_EMAIL_TO', (text) => toAddresses(text).every(isAddress), 'e-mail addresses, separated by commas'],
+  ['ALERT_EMAIL_TO', areAddresses, 'e-mail addresses, separated by commas'],
   ['ALERT_EMAIL_FROM', isAddress, 'an e-mail address'],
   ['ALERT_SLACK_URL', isHttp, httpUrl],
   ['ALERT_TELEGRAM_URL', isHttp, httpUrl],
@@ -85,6 +85,12 @@ function isUrl(text: string, protocol: RegExp): boolean {
 
 function toAddresses(text: string): string[] {
   return text.split(',').flatMap((part) => part.trim() || [])
+}
+
+/** Commas alone are none, and alerts would reach nobody. */
+function areAddresses(text: string): boolean {
+  const addresses = toAddresses(text)
+  return addresses.length > 0 && addresses.every(isAddress)
 }
 
 /** Strict: nothing of it may end a header or add another recipient. */
