@@ -11,7 +11,11 @@ export function readRetryAfter(header: string | undefined, now: Date): number | 
   return waitMs > 0 ? Math.min(waitMs, retryAfterMaxMs) : null
 }
 
-/** An HTTP date begins with the day's name. `Date.parse` alone would also read "-5" and "1.5". */
+/**
+ * An HTTP date begins with the day's name: `Date.parse` alone would also read "-5" and "1.5". The oldest of its three
+ * forms ends in the year and names no time zone; all three are in UTC.
+ */
 function parseHttpDate(text: string): number {
-  return /^(?:mon|tue|wed|thu|fri|sat|sun)/i.test(text) ? Date.parse(text) : Number.NaN
+  if (!/^(?:mon|tue|wed|thu|fri|sat|sun)/i.test(text)) return Number.NaN
+  return Date.parse(/ \d{4}$/.test(text) ? `${text} GMT` : text)
 }
