@@ -15,6 +15,7 @@ it('reads a traceparent as the Trace Context recommendation has it, and nothing 
     `00-${'0'.repeat(32)}-${spanId}-01`,
     `00-${traceId}-${'0'.repeat(16)}-01`,
     `ff-${traceId}-${spanId}-01`,
+    `00-${traceId}-${spanId}-01-more`,
     `cc-${traceId}-${spanId}-00-${'x'.repeat(200)}`,
     [`00-${traceId}-${spanId}-01`],
   ])

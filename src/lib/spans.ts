@@ -93,14 +93,16 @@ export function findTrace(recordId: string): string | null {
   return traces.get(recordId) ?? null
 }
 
-const form = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
+/** Versions after 00 may have more parts. */
+const form = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/
 
 /** Reads the header `traceparent`. Null if there is none, or it is not valid. */
 export function readTraceparent(
   header: string | string[] | undefined | null,
 ): { traceId: string; spanId: string; flags: number } | null {
   if (typeof header !== 'string' || header.length > 200 || header.startsWith('ff')) return null
-  const [, traceId = '', spanId = '', flags = ''] = form.exec(header) ?? []
+  const [, traceId = '', spanId = '', flags = '', rest] = form.exec(header) ?? []
+  if (rest !== undefined && header.startsWith('00')) return null
   if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return null
   return { traceId, spanId, flags: Number.parseInt(flags, 16) }
 }
