@@ -60,7 +60,7 @@ export type WorkerDeps = {
 export type Worker = {
   deliveries: Deliveries
   workOn: ReceiveDeps['workOn']
-  /** The names of the jobs of which one that waits for long is late. */
+  /** The names of the jobs that are late if they wait for long. */
   timedJobs: string[]
   stop(): Promise<void>
 }

@@ -26,8 +26,8 @@ export async function saveCounter(tx: Tx, counter: number): Promise<void> {
 const isBehind = sql`pg_snapshot_xmax(pg_current_snapshot())::text::bigint <> xid + 1`
 
 /**
- * The counter grows only if another transaction has written since: an idle database writes nothing. It is read by a
- * separate statement, after the commit: no value is known that could still be rolled back.
+ * Lets the counter grow if another transaction has written since: an idle database writes nothing. A separate statement
+ * reads it after the commit, so that no process knows a value that could still be rolled back.
  */
 export async function advanceMark(db: Db, now: Date): Promise<MarkRow> {
   const [row] = await db.query<MarkRow & { is_behind: boolean }>(
@@ -97,8 +97,8 @@ export async function findTimeline(db: Db): Promise<Timeline | null> {
 }
 
 /**
- * Before anything else is written on a timeline. It means nothing on another one, so it waits for no standby: a new
- * primary may still have none.
+ * Records the first transaction number of a timeline, before anything else is written on it. The row means nothing on
+ * another timeline, so its commit waits for no standby: a new primary may still have none.
  */
 export async function insertTimeline(db: Db, { system_identifier, timeline }: Timeline): Promise<void> {
   await db.query(sql`

@@ -74,7 +74,7 @@ export function toEventViews(records: Described[]) {
   return { event, events: eventsView }
 }
 
-/** Longer than a page needs to be, and shorter than the patience of proxies. */
+/** Long enough for few empty answers, and shorter than proxies wait for one. */
 const waitSecondsMax = 20
 export const feedLimitDefault = 100
 export const perPageDefault = 20
