@@ -233,7 +233,9 @@ it("CONTRIBUTING.md's table has every layer", () => {
 })
 
 it('.env.example names exactly the variables that the configuration reads', () => {
-  const configured = [...read('src/config.ts').matchAll(/\b([A-Z][A-Z_]*): (?:Type\.|text\b)/g)].map(([, name]) => name)
+  const configured = [...read('src/config.ts').matchAll(/\b([A-Z][A-Z_]*): (?:Type\.|optionalText\b)/g)].map(
+    ([, name]) => name,
+  )
   const named = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z][A-Z_]*)=/gm)].map(([, name]) => name)
   expect(configured.length).toBeGreaterThan(10)
   expect(named.toSorted()).toEqual(configured.toSorted())
