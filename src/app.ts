@@ -85,10 +85,10 @@ export type AppDeps = {
  */
 export type Shared = {
   /**
-   * Reports to the other processes how many connections this one has. A connection stays with one process for as long as its
-   * client keeps it, and many that arrive at the same moment may all go to the same process. The returned function says
-   * after each response whether to close its connection, so that the client opens another one, which may go to another
-   * process.
+   * Reports to the other processes how many connections this one has. A connection stays with one process for as long
+   * as its client keeps it, and many that arrive at the same moment may all go to the same process. The returned
+   * function says after each response whether to close its connection, so that the client opens another one, which may
+   * go to another process.
    */
   shareConnections(count: () => number): () => boolean
   /** Reads the metrics of all processes. */

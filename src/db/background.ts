@@ -14,8 +14,8 @@ const waitMs = { idle: 1, busy: 5 }
 /** The connections that background work may use at once, as a part of the pool. */
 const shareOfPool = 0.2
 /**
- * The longest wait for another step to end, and the longest pause after it: a step of a minute would otherwise be followed
- * by minutes of pause.
+ * The longest wait for another step to end, and the longest pause after it: a step of a minute would otherwise be
+ * followed by minutes of pause.
  */
 const waitMaxMs = 1_000
 /** Shorter pauses are added up: a timer costs more than it saves. */

@@ -102,7 +102,7 @@ function assertOwnFolder(folder: string): void {
 /** The path of a Unix socket has at most 107 bytes (macOS: 103), and its name takes 14 of them. */
 const socketFolderBytesMax = 80
 
-/** If DATA_DIR is too long for a socket in it, the socket goes into a folder under /tmp that is named after DATA_DIR. */
+/** If DATA_DIR is too long for a socket in it, the socket goes into a folder under /tmp that is named after it. */
 function makeSocketFolder(dataDir: string, user: User | null): string {
   const near = `${dataDir}/run`
   const uid = user?.uid ?? process.getuid?.() ?? 0

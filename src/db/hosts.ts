@@ -8,8 +8,8 @@ import { DatabaseUnavailable } from './watched-pool.ts'
 const answerMaxMs = 1_000
 
 /**
- * The driver's client, or one that connects to the first server that fits. Each new connection searches for it again, so
- * the service follows a failover without a restart.
+ * The driver's client, or one that connects to the first server that fits. Each new connection searches for it again,
+ * so the service follows a failover without a restart.
  */
 export function clientFor({ connectionStrings, target }: Servers, setting: string): typeof pg.Client {
   if (connectionStrings.length === 1 && target === 'any') return pg.Client

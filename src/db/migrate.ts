@@ -32,9 +32,9 @@ export type SchemaStatus = {
 }
 
 /**
- * Migrates the database to the version of this code: applies each new `NNNN_name.sql` once, in its own transaction unless
- * PostgreSQL refuses that. Processes that start together wait for each other. An applied migration must not have changed: its content is
- * compared.
+ * Migrates the database to the version of this code: applies each new `NNNN_name.sql` once, in its own transaction
+ * unless PostgreSQL refuses that. Processes that start together wait for each other. An applied migration must not have
+ * changed: its content is compared.
  */
 export async function migrate(
   db: Db,

@@ -24,8 +24,8 @@ const shareOfLists = 0.4
 const maxPerMerchant = 1
 /**
  * The lists of one merchant keep an eighth of a core busy: a page that takes 5 ms delays the merchant's next one by 35
- * ms. The pause is a second at most, so pages that take longer than 140 ms use more. With a quarter, the slowest creates beside a busy searcher took more than twice as long as alone, on two
- * cores (`npm run bench -- --only abuse`).
+ * ms. The pause is a second at most, so pages that take longer than 140 ms use more. With a quarter, the slowest
+ * creates beside a busy searcher took more than twice as long as alone, on two cores (`npm run bench -- --only abuse`).
  */
 const maxBusyShare = 0.125
 /** More than a dashboard page requests at once, or an SDK that reads several lists. */

@@ -110,8 +110,8 @@ export const detectLostClient =
 
 /**
  * How long a connection is kept that nobody uses. A new one costs the server a process, and plans each named statement
- * six times: with the driver's ten seconds, a burst would begin with that. A load balancer also closes idle connections,
- * ours (deploy/ha/haproxy.cfg) after an hour and others after minutes: that would look like a failure.
+ * six times: with the driver's ten seconds, a burst would begin with that. A load balancer also closes idle
+ * connections, ours (deploy/ha/haproxy.cfg) after an hour and others after minutes: that would look like a failure.
  */
 const idleMs = 60_000
 

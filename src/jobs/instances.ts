@@ -137,8 +137,8 @@ async function take(connection: PoolClient, instance: number): Promise<void> {
 }
 
 /**
- * By how much at least the machine's clock is ahead of PostgreSQL's; negative if it is behind. PostgreSQL read its clock
- * at some moment of the statement, so a difference shorter than the statement counts as none.
+ * By how much at least the machine's clock is ahead of PostgreSQL's; negative if it is behind. PostgreSQL read its
+ * clock at some moment of the statement, so a difference shorter than the statement counts as none.
  */
 async function findClockAhead(connection: PoolClient): Promise<number> {
   const before = Date.now()

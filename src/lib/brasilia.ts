@@ -24,8 +24,8 @@ export function toWallTime(at: Date): Date {
 }
 
 /**
- * The first moment at which a clock in Brasília shows this time or a later one: on the night when the clocks go forward,
- * none shows midnight. The offsets half a day before and after are both tried.
+ * The first moment at which a clock in Brasília shows this time or a later one: on the night when the clocks go
+ * forward, none shows midnight. The offsets half a day before and after are both tried.
  */
 export function fromWallTime(wallMs: number): Date {
   const before = wallMs - offsetAt(wallMs - dayMs / 2)

@@ -9,8 +9,8 @@ const dim = '#5b6b67'
 const line = '#d8e0dd'
 
 /**
- * A PDF of A4 pages, written with `draw`. The file stays small, because it uses the fonts that every PDF viewer has. They
- * have the letters of Western Europe; any other becomes `?`.
+ * A PDF of A4 pages, written with `draw`. The file stays small, because it uses the fonts that every PDF viewer has.
+ * They have the letters of Western Europe; any other becomes `?`.
  */
 export async function makePdf(
   {

@@ -92,8 +92,8 @@ const lateCommitMs = 2_000
  *
  * ## SCANNED
  * The known receivers only: a delivery that has just become due is nearly always for one of them. A claim covers all
- * receivers, as in SCANNING, after `scanAgainAt`, if no known receiver has capacity left, or if the worker holds so much
- * that the rest has to be shared by all.
+ * receivers, as in SCANNING, after `scanAgainAt`, if no known receiver has capacity left, or if the worker holds so
+ * much that the rest has to be shared by all.
  * - SCANNING: such a claim did not reach the last receiver, or found so much that there is probably more.
  * - SCANNED: a claim for the known receivers found so much that there is probably more.
  * - WAITING: it found little, or the worker holds as many deliveries as it may.
