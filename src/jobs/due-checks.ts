@@ -17,7 +17,10 @@ export function nextCheckAt(openSince: Date, now: Date, bounds: Partial<typeof p
 type DueChecks<Row> = {
   /** A check writes another `check_at`, or null. */
   claim: (claim: Claim) => Promise<Row[]>
-  /** Few enough to check within the lease, when every request to an acquirer takes its limit of ten seconds. */
+  /**
+   * Few enough to check within the lease when every request to an acquirer takes the default limit of ten seconds. With
+   * a longer `timeoutMs` another process may check a row at the same time, as after a crash.
+   */
   claimedMax: number
   leaseMs: number
   /** Handles its own errors: one that it throws ends the run. */

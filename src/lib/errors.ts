@@ -128,7 +128,7 @@ type Details = {
 /** Errors that the state of a record causes. The dashboard words the reason from the field errors. */
 export type RefusalCode = Extract<ErrorCode, `${string}_not_possible` | 'payment_refused'>
 
-/** An error that the caller can act on. Any other thrown error is answered as `internal_error`. */
+/** An error that the caller can act on. Any other thrown error gets its code in http/problem.ts. */
 export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: ErrorCode
   readonly details: Details

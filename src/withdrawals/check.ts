@@ -6,10 +6,7 @@ import { nextReturnCheckAt, type Recorded, recordOutcome, type SettleWithdrawalD
 import type { WithdrawalStatus } from './status.ts'
 import { claimDueWithdrawals, findWithdrawal, isWithdrawalDue, updateCheckAt, type WithdrawalRow } from './store.ts'
 
-/**
- * Few enough to finish within the lease, eight at a time, when every request takes the adapter's limit of ten
- * seconds.
- */
+/** Few enough to finish within the lease, eight at a time, when every request takes the default ten seconds. */
 const claimedMax = 16
 const soonMs = 60_000
 

@@ -21,8 +21,8 @@ export const sendJob = 'withdrawals.send'
 export type SendPayload = { merchantId: string; id: string }
 
 /**
- * While a response may still arrive no other process checks: longer than all of the adapter's requests for one
- * payout, ten seconds each at most.
+ * While a response may still arrive no other process checks: longer than all of the adapter's requests for one payout,
+ * with the default limit of ten seconds each. With a longer `timeoutMs` another process may check, as after a crash.
  */
 export const sendLeaseMs = 120_000
 
