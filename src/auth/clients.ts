@@ -49,7 +49,8 @@ export async function registerClient(
  * Gives a client a new secret. The newest former one stays valid during the overlap, so two are valid at once; older
  * ones end now. Null if the client does not exist.
  *
- * @param id of the new secret; with that of the current one, its rotation is repeated: see {@link endSecrets}
+ * @param id of the new secret. If the current secret has it, the rotation that made it is repeated: see
+ *   {@link endSecrets}
  * @throws {AppError} `change_not_possible` if a former secret has this id
  */
 export async function rotateClientSecret(
@@ -103,7 +104,7 @@ export async function revokeClient(
  * exist.
  *
  * @param before the scopes that the person has read
- * @throws {AppError} `change_not_possible` if they are others by now
+ * @throws {AppError} `change_not_possible` if the client has other scopes by now
  */
 export async function changeScopes(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
@@ -121,8 +122,9 @@ export async function changeScopes(
 }
 
 /**
- * Moves a merchant to another cell: new charges are refused here from now on, on every instance within a second, with
- * its address there. What exists stays here. `to` null: it is back. False if the client does not exist.
+ * Moves a merchant to another cell. From now on new charges are refused here, on every instance within a second, and the
+ * refusal names the merchant's address there. What exists stays here. `to` null: the merchant has moved back. False if
+ * the client does not exist.
  */
 export async function moveClient(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,

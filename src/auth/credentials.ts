@@ -12,6 +12,7 @@ export type Credentials = {
 
 /** Far more than any valid form. The limit applies before we know who the caller is. */
 export const formBytesMax = 8 * 1024
+/** Far more characters than any identifier or secret has. */
 const lengthMax = 512
 
 /** Reads the form in the body of a GET, which the service interface allows beside POST. */

@@ -65,14 +65,15 @@ export class OAuthError extends Error {
 /**
  * Exchanges client credentials for an access token, here or at the external provider.
  *
- * @throws {OAuthError} 401 `invalid_client`, 400 `invalid_scope`, 502 when the provider does not answer
+ * @throws {OAuthError} 401 `invalid_client`, 400 `invalid_scope`, 400 or 429 with the provider's error if it refuses the
+ *   request, 502 when the provider does not answer
  */
 export async function grantToken(deps: TokenDeps, credentials: Credentials): Promise<TokenGrant> {
   return deps.provider ? await grantByProvider(deps, deps.provider, credentials) : await grantLocally(deps, credentials)
 }
 
 async function grantLocally(deps: TokenDeps, credentials: Credentials): Promise<TokenGrant> {
-  // Read before the client: a revocation in between then refuses this token as well.
+  // The time is read before the client: a revocation after the client was read then refuses this token as well.
   const now = Math.floor(deps.clock.now().getTime() / 1000)
   const client = await authenticateClient(deps, credentials)
   if (!client) throw invalidClient(credentials)

@@ -1,6 +1,6 @@
 /** A provider's published data changes a few times a year. */
 const freshMs = 10 * 60_000
-/** No caller can make us query more often than this. Counted from the end of a read. */
+/** While a value is cached, no caller can make us read more often than this. Counted from the end of a read. */
 const pauseMs = 5_000
 /** As long as any token lives: after that, tokens signed with an old key have expired anyway. */
 const staleMaxMs = 24 * 60 * 60_000
@@ -8,14 +8,14 @@ const staleMaxMs = 24 * 60 * 60_000
 export type Kept<Value> = {
   /** The cached value, read again when it is older than ten minutes. */
   get(): Promise<Value>
-  /** Reads again, unless that was done within the pause. */
+  /** Reads again, unless a value is cached and the last read ended within the pause. */
   renew(): Promise<Value>
 }
 
 /**
  * Caches a value that is read from elsewhere. If it cannot be read, the cached value is used for up to a day, so that
- * an outage of the provider refuses nobody who has a token. While it does not answer, one caller waits for it and the
- * others do not.
+ * an outage of the provider refuses nobody who has a token. While a read takes long, only the caller of `get` that began
+ * it waits; the others get the cached value.
  */
 export function keep<Value>(read: () => Promise<Value>): Kept<Value> {
   let known: { value: Value; readAt: number } | null = null

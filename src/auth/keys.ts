@@ -13,7 +13,7 @@ export const algorithm = 'ES256'
 
 /** How long a key signs before the next one is made. */
 const signsForMs = 90 * 24 * 60 * 60 * 1000
-/** How long a retired key still verifies: longer than any token lives (TOKEN_LIFETIME_SECONDS is at most a day). */
+/** How long a former key still verifies: longer than any token lives (TOKEN_LIFETIME_SECONDS is at most a day). */
 const overlapMs = 2 * 24 * 60 * 60 * 1000
 /**
  * Maximum age of this process's copy of the key table. A token with a key that is not in it causes an immediate read.
@@ -27,9 +27,9 @@ type Key = { kid: string; publicJwk: JWK; publicKey: CryptoKey; privateKey: Cryp
 type Signing = Pick<Key, 'kid' | 'createdAt'>
 
 export type KeyRing = {
-  /** The newest key, made when there is none or it has signed long enough. */
+  /** The newest key. The next one is made if there is none, if it has signed long enough, or if it lacks the cell. */
   signingKey(): Promise<Key>
-  /** Null for a key that is unknown or retired. */
+  /** Null for a key that is unknown or no longer verifies. */
   findKey(kid: string): Promise<Key | null>
   /** What `/.well-known/jwks.json` shows. */
   publicKeys(): Promise<JWK[]>

@@ -20,7 +20,7 @@ export class ProviderUnavailable extends Error {
   }
 }
 
-/** The provider's response to a token request, unchanged: a grant, or an OAuth error. */
+/** The provider's response, unchanged: to a token request, a grant or an OAuth error. */
 export type ProviderAnswer = { status: number; body: Record<string, unknown> }
 
 export type Provider = {

@@ -93,7 +93,7 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
             ),
           },
         },
-        // The form is parsed here, where a repeated field can still be detected.
+        // `readCredentials` checks the form, where a repeated field can still be detected.
         validatorCompiler: () => () => true,
         handler: async (request, reply) => {
           enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
@@ -114,12 +114,12 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
   })
 }
 
-const ofToken = 'Unlike in the RFC, `expires_in` is the Unix time of expiry; `expires_in_sec` is the lifetime.'
+const expiryNote = 'Unlike in the RFC, `expires_in` is the Unix time of expiry; `expires_in_sec` is the lifetime.'
 
 const tokenByForm = {
   operationId: 'createToken',
   summary: 'Get an access token',
-  description: `OAuth 2.0 client credentials (RFC 6749, section 4.4), in the form or as HTTP Basic. ${ofToken}`,
+  description: `OAuth 2.0 client credentials (RFC 6749, section 4.4), in the form or as HTTP Basic. ${expiryNote}`,
   security: [{}, { basic: [] }] as Record<string, string[]>[],
   consumes: ['application/x-www-form-urlencoded'],
   body: TokenForm,
@@ -128,7 +128,7 @@ const tokenByForm = {
 const tokenByBasic = {
   operationId: 'getToken',
   summary: 'Get an access token without a form',
-  description: `OAuth 2.0 client credentials (RFC 6749, section 4.4) as HTTP Basic. ${ofToken}`,
+  description: `OAuth 2.0 client credentials (RFC 6749, section 4.4) as HTTP Basic. ${expiryNote}`,
   security: [{ basic: [] }],
 }
 

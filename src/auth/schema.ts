@@ -61,7 +61,7 @@ export const OAuthErrorView = Type.Object(
   { title: 'OAuthError', description: 'An error of the token endpoint (RFC 6749, section 5.2)' },
 )
 
-/** An error response of the token endpoint. */
+/** The error responses of the token endpoint, by status. */
 export function oauthErrors(...errors: [status: number, code: string, description: string][]) {
   return Object.fromEntries(
     errors.map(([status, error, error_description]) => [

@@ -55,7 +55,7 @@ function hasSecret(now: Date): Sql {
     where client_secrets.merchant_id = clients.merchant_id and (expires_at is null or expires_at > ${now}))`
 }
 
-/** Locks the client, so that concurrent rotations run one after the other. */
+/** Locks the client, so that concurrent changes of it run one after the other. */
 export async function lockClient(tx: Tx, clientId: string): Promise<ClientRow | null> {
   const rows = await tx.query<ClientRow>(sql`
     select ${clientColumns} from clients
@@ -153,8 +153,8 @@ export type SigningKeyRow = {
 }
 
 /**
- * The key that signs comes first: it is the one that does not retire, whatever the clocks of the processes that
- * created the others.
+ * The keys that still verify, the one that signs first. It is the one without `retires_at`, whatever the clocks of the
+ * processes that created the others.
  */
 export async function listSigningKeys(db: Db | Tx, now: Date): Promise<SigningKeyRow[]> {
   return await db.query<SigningKeyRow>(sql`

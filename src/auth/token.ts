@@ -16,8 +16,8 @@ export type TokenClaims = {
 }
 
 /**
- * Checks a token's signature, form and expiry, or throws an error of jose. The guard checks expiry and revocation at
- * each use. The result is immediate for a cached token.
+ * Checks a token's signature, form and expiry. `refuseToken` (guard.ts) handles the errors that it throws. The guard
+ * checks expiry and revocation at each use. The result is immediate for a cached token.
  */
 export type TokenVerifier = (token: string) => TokenClaims | Promise<TokenClaims>
 
@@ -40,7 +40,7 @@ export async function issueToken(
   const expiresAt = input.issuedAt + input.lifetimeSeconds
   const key = await deps.keys.signingKey()
   const token = await new SignJWT({ client_id: input.clientId, scope: input.scopes.join(' ') })
-    // First, so that a proxy can see the cell in the first characters of a token (lib/cell.ts).
+    // `kid` is first, so that a proxy can see the cell in the first characters of a token (lib/cell.ts).
     .setProtectedHeader({ kid: key.kid, alg: algorithm, typ: type })
     .setIssuer(input.issuer)
     .setSubject(input.clientId)
@@ -90,7 +90,7 @@ export function readClientId(payload: JWTPayload): string | undefined {
   return typeof clientId === 'string' && !/\p{Cc}/u.test(clientId) ? clientId : undefined
 }
 
-/** Verifying a signature takes about 100 µs; a cache lookup takes half of one. */
+/** Verifying a signature takes about 100 µs; a cache lookup takes half a microsecond. */
 export function rememberVerified(verify: TokenVerifier): TokenVerifier {
   const remembered = new Map<string, { claims: TokenClaims; verifiedAt: number }>()
   return (token) => {
