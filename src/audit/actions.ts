@@ -8,6 +8,8 @@ const Name = Type.String({ maxLength: 128 })
 const Text = Type.String({ maxLength: 500 })
 const Cents = Type.Integer({ minimum: 0 })
 const Count = Type.Integer({ minimum: 0 })
+/** As long as `guiche client move` accepts it. */
+const CellAddress = Type.String({ maxLength: 200 })
 const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()])
 const Moment = Type.String({ maxLength: 30 })
 /** At least as many as there are scopes, roles or states. */
@@ -67,7 +69,7 @@ const detailsOf = {
     hasLogo: Type.Boolean(),
   }),
   'client.create': details({ clientId: Name, scopes: Names }),
-  'client.move': details({ clientId: Name, cell: orNull(Name), address: orNull(Name) }),
+  'client.move': details({ clientId: Name, cell: orNull(Name), address: orNull(CellAddress) }),
   'client.revoke': details({ clientId: Name, tokensOnly: Type.Boolean() }),
   'client.rotate-secret': details({ clientId: Name, overlapHours: Type.Number() }),
   'client.rotate-webhook-secret': details({ clientId: Name, overlapHours: Type.Number() }),

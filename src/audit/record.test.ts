@@ -127,6 +127,7 @@ describe('the chain', () => {
       ],
       /^3 was changed, or the one before it was/,
     ],
+    ['an entry that was deleted from the log alone', [`delete from audit_log where actor = 'cli:bruno'`], /^2 was deleted/],
     [
       'an entry that was deleted',
       ['delete from audit_chain where position = 2', `delete from audit_log where actor = 'cli:bruno'`],
@@ -194,4 +195,13 @@ it('accepts only the allowed details of an action, none longer than its field', 
   await record({ clientId: 'a', scopes: ['balance.read'] })
   for (const forged of [{ merchantId: 'b' }, { clientId: 'a'.repeat(129) }, { scopes: Array(51).fill('x') }])
     await expect(record({ clientId: 'a', ...forged })).rejects.toThrow(/audit details of client.scopes/)
+})
+
+it('records the longest address of another cell that the command line accepts', async () => {
+  const recordId = randomUUID()
+  const details = { clientId: 'a', cell: 'b', address: 'https://'.padEnd(200, 'a') }
+  await database.db.transaction(
+    async (tx) => await recordAction(tx, { by: { actor: 'cli:x' }, action: 'client.move', recordId, details, now }),
+  )
+  expect(await actionsOf(recordId)).toMatchObject([{ details }])
 })

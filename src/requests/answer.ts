@@ -41,7 +41,7 @@ export function redactProblem({ code, details }: AppError, known: KnownNames): P
   if (JSON.stringify(problem).length <= charactersMax) return problem
   // The fields and codes are what a developer needs.
   const short = shown.map(({ field, code: fieldCode }) => ({ field, code: fieldCode }))
-  while (JSON.stringify({ ...problem, errors: short }).length > charactersMax) short.pop()
+  while (short.length > 0 && JSON.stringify({ ...problem, errors: short }).length > charactersMax) short.pop()
   return { ...problem, errors: short }
 }
 

@@ -14,7 +14,7 @@ import { type ApiRequest, insertApiRequests } from './store.ts'
 const batchRowsMax = 100
 /** No request waits for the insert: several rows share it even when they are few. */
 const delayMs = 250
-/** With this many waiting the database is overloaded: further ones are dropped and counted. About 4 MB at the most. */
+/** With this many waiting the database is overloaded: further ones are dropped. About 6 MB of JSON at the most. */
 const waitingMax = 1_000
 /** A minute of one merchant in one process: every error of a program that works, not all of one that runs wild. */
 const errorsPerMinute = 300
@@ -92,22 +92,21 @@ function createRecorder({ db, clock, log, registry }: Deps, quotas: Map<string, 
     help: 'Failed requests of clients that were not written to their log: too many at once',
     registers: [registry],
   })
-  const drop = (quota: Quota, count: number) => {
-    quota.dropped += count
-    dropped.inc(count)
+  const drop = (quota: Quota) => {
+    quota.dropped += 1
+    dropped.inc()
   }
   return (merchantId: string, status: number, toRow: (merchantId: string) => Omit<ApiRequest, 'dropped'>): void => {
     const isError = status >= 400
     const quota = quotaOf(quotas, merchantId, clock.now())
     if (isError ? quota.errors >= errorsPerMinute : quota.successes >= successesPerMinute) {
-      if (isError) drop(quota, 1)
+      if (isError) drop(quota)
       return
     }
     if (isError) quota.errors += 1
     else quota.successes += 1
-    const before = quota.dropped
-    quota.dropped = 0
-    if (!write({ ...toRow(merchantId), dropped: before })) drop(quota, before + (isError ? 1 : 0))
+    if (write({ ...toRow(merchantId), dropped: quota.dropped })) quota.dropped = 0
+    else if (isError) drop(quota)
   }
 }
 

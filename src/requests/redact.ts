@@ -1,8 +1,9 @@
 /** The names of fields that a route knows. Any other name may be data: a person's name as a key, for example. */
 export type KnownNames = ReadonlySet<string>
 
-/** Deep and long enough for any valid request; what is beyond it is not kept. */
+/** Deep enough for any valid request. What is beyond these limits is not kept. */
 const depthMax = 5
+/** The first entries of a list show the shape of the others. */
 const entriesMax = 5
 const fieldsMax = 40
 
