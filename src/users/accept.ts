@@ -94,7 +94,7 @@ export async function acceptInvitation(
   return await db.transaction(async (tx) => {
     const now = clock.now()
     const user = invitation.user_id === null ? null : await lockUser(tx, invitation.user_id, null)
-    // Since the link was found.
+    // The user may have been disabled since the link was found.
     if (user && user.disabled_at !== null) throw gone()
     if (!(await useInvitation(tx, invitation.id, now))) throw gone()
     const userId = invitation.user_id ?? newUuid()

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
-import type { Db, Tx } from '../db/sql.ts'
+import type { Db } from '../db/sql.ts'
 import { toHost } from '../http/rate-limit.ts'
 import { keyedHash, newSecret, type SecretKey } from '../lib/secrets.ts'
 import { appendCookie, isSecure, readCookieNamed } from './cookies.ts'
@@ -25,8 +25,8 @@ export function readDevice({ key, baseUrl }: Deps, request: FastifyRequest): Dev
 }
 
 /**
- * How a person is known to have signed in from here before: by the browser's cookie, or else by the address. Null if
- * by neither. Failures from here are counted under this name, so an invented cookie gives none.
+ * The name under which failures from here are counted, if the person has signed in from here before: the browser's
+ * cookie or else the address, whichever is known. Null if neither is, as for an invented cookie.
  */
 export async function findKnownDevice(
   db: Db,
@@ -40,7 +40,7 @@ export async function findKnownDevice(
   return isKnown(hashes[0]) ? `address ${host}` : null
 }
 
-/** Remembers that the person signed in from here. Sets the browser's cookie if it has none. */
+/** Remembers that the person signed in from here. Sets the browser's cookie, or prolongs the one that it has. */
 export async function rememberDevice(
   db: Db,
   { key, baseUrl }: Deps,
@@ -49,7 +49,7 @@ export async function rememberDevice(
 ): Promise<void> {
   const cookie = device.cookie ?? newSecret()
   const hashes = new Set([...device.hashes, keyedHash(key, 'device', `cookie ${cookie}`)])
-  await db.transaction(async (tx: Tx) => {
+  await db.transaction(async (tx) => {
     for (const hash of hashes) await upsertDevice(tx, { userId, hash, now })
     await deleteOldDevices(tx, { userId, before: new Date(now.getTime() - knownMs) })
   })

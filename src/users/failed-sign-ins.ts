@@ -9,15 +9,15 @@ const hourMs = 60 * 60_000
 export type FailureRecorder = { note(error: unknown): Promise<void> }
 
 /**
- * Which failures of a person within an hour are recorded: at most five entries, however many failures there are. Each
- * entry has the count.
+ * Which failures of one person and factor within a clock hour are recorded: at most five entries, however many failures
+ * there are. Each entry has the count.
  */
 const recordedCounts = new Set([1, 10, 100, 1_000, 10_000])
 
 /**
  * Records failed sign-ins in the audit log, where user managers look. Failures at existing users are recorded per
- * user; all others together, so that invented addresses cannot fill the log. Each process counts its own. The
- * service's log has every failure, with its address.
+ * user; all others together, so that invented addresses cannot fill the log. Each process counts its own. The security
+ * log (http/security-log.ts) counts every failure, with its address.
  */
 export function createFailureRecorder({ db, clock }: { db: Db; clock: Clock }): FailureRecorder {
   let hour = 0

@@ -39,8 +39,8 @@ export async function invite(
     )
   }
   const known = email === null ? null : await findUserByEmail(tx, email.toLowerCase())
-  // A merchant must not find out which addresses other merchants or the operator use. If another one uses this address,
-  // the link is created nevertheless, and refused when somebody opens it.
+  // A merchant must not find out which addresses other merchants or the operator use. If one of them uses this address,
+  // the link is created nevertheless, and refused when somebody accepts the invitation.
   if (known && !(isInvitedByMerchant && known.merchant_id !== merchantId)) {
     throw emailTaken()
   }

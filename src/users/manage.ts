@@ -54,7 +54,8 @@ export async function inviteUser(
  * Changes a user's role, or disables or enables the user. A disabled user loses access at once. If the user may no
  * longer invite others, their open invitations end.
  *
- * @throws {AppError} `not_found`; `user_not_possible` if nobody would be left who may invite others
+ * @throws {AppError} `not_found`; `user_not_possible` if no admin would be left, if the side has no such role, or if the
+ *   identity provider gives the role
  */
 export async function changeUser(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
@@ -98,8 +99,8 @@ export async function changeUser(
 }
 
 /**
- * Ends all sessions and the password of a user, and returns the link to choose a new password. It unlocks the second
- * factor. The link requires a code of that factor, unless it is removed as well.
+ * Ends all sessions and the password of a user, unlocks the second factor, and returns the link to choose a new
+ * password. The link requires a code of the second factor, unless that is removed as well (`secondFactor`).
  *
  * @throws {AppError} `not_found`
  */

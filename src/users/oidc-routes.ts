@@ -52,7 +52,7 @@ function registerRedirects(app: Server, deps: Deps, failures: FailureRecorder): 
 
   app.get(callbackPath, { config: { access }, schema: { hide: true } }, async (request, reply) => {
     const cookie = readCookieNamed(request, pendingCookie(baseUrl).name, /^[\w-]{1,4000}$/)
-    // Whatever comes of it, this browser's next sign-in has other values.
+    // Whatever the outcome, the next sign-in of this browser has other values.
     appendCookie(reply, baseUrl, { ...pendingCookie(baseUrl), value: '', maxAgeSeconds: 0 })
     const returnTo = oidc.readReturnTo(cookie)
     try {
@@ -63,7 +63,7 @@ function registerRedirects(app: Server, deps: Deps, failures: FailureRecorder): 
           claims: await oidc.finish(query, cookie),
           rules: oidc.settings.rules,
           requireSecondFactor: deps.requireSecondFactor,
-          limitSuccess: (key) => enforceRateLimit(deps.limits.recorded, key, reply),
+          limitSuccess: (person) => enforceRateLimit(deps.limits.recorded, person, reply),
           ...describeDevice(request),
         })
       })
@@ -78,7 +78,7 @@ function registerRedirects(app: Server, deps: Deps, failures: FailureRecorder): 
   })
 }
 
-/** Sends the browser to the sign-in page, and writes to the log what it cannot say. */
+/** Sends the browser to the sign-in page with the code of the failure, and writes the cause to the log. */
 async function sendBack(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -136,7 +136,7 @@ async function findOrCreate(tx: Tx, claims: ProviderClaims, given: Given, now: D
   const created = { id, email, name, merchant_id: merchantId, role, password_hash: null, created_at: now }
   const isNew = await insertUser(tx, { ...created, identity: { issuer, subject }, enrolled_by: null })
   const user = await lockUserOfEmail(tx, email)
-  // Two first sign-ins of one person at the same moment.
+  // Also if another first sign-in of this person, at the same moment, has created the account.
   if (user?.issuer === issuer && user.subject === subject) {
     if (isNew) {
       if (role === 'admin') await endInvitations(tx, { userId: null, now })

@@ -18,6 +18,12 @@ it('refuses an unknown user in the same time as a wrong password', async () => {
 
 const person = { email: 'pedro.alves@example.com', own: ['Pedro Alves', 'Padaria Pinheiro'] }
 
+it('refuses a password that is too short or too long, and names the limit', () => {
+  const words = 'o gato subiu no telhado, e ninguém viu. '.repeat(7)
+  expect(findPasswordFault(words.slice(0, 11), person)).toMatchObject({ code: 'length', limit: 12 })
+  expect(findPasswordFault(words.slice(0, 257), person)).toMatchObject({ code: 'length', limit: 256 })
+})
+
 it.each([
   'password1234',
   '123456789012',
@@ -52,6 +58,6 @@ it.each([
   'o gato subiu no telhado',
   'kX9#vLq2mZ!t',
   'Tr7wQpz4Lmab',
-])('takes %s', (password) => {
+])('accepts %s', (password) => {
   expect(findPasswordFault(password, person)).toBeNull()
 })

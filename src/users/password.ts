@@ -60,7 +60,8 @@ export function findPasswordFault(
   const length = Array.from(password).length
   if (length < passwordLengthMin || length > passwordLengthMax) {
     const message = `A password has ${passwordLengthMin} to ${passwordLengthMax} characters.`
-    return { field: 'password', code: 'length', message, limit: passwordLengthMin }
+    const limit = length < passwordLengthMin ? passwordLengthMin : passwordLengthMax
+    return { field: 'password', code: 'length', message, limit }
   }
   const known = ['guiche', 'guichê', ...[email, ...own].flatMap((text) => text?.split(/[^\p{L}\p{N}]+/u) ?? [])]
   const [name = ''] = email.toLowerCase().split('@')

@@ -34,7 +34,7 @@ export type Role = (typeof operatorRoles)[number] | (typeof merchantRoles)[numbe
 const everything: readonly Permission[] = [...scopes, ...permissions]
 const readings = everything.filter((permission) => permission.endsWith('.read'))
 
-const ofOperator: Record<(typeof operatorRoles)[number], readonly Permission[]> = {
+const operatorPermissions: Record<(typeof operatorRoles)[number], readonly Permission[]> = {
   admin: everything,
   finance: [
     ...readings,
@@ -63,7 +63,7 @@ const ofOperator: Record<(typeof operatorRoles)[number], readonly Permission[]> 
   read_only: readings,
 }
 
-const ofMerchant: Record<(typeof merchantRoles)[number], readonly Permission[]> = {
+const merchantPermissions: Record<(typeof merchantRoles)[number], readonly Permission[]> = {
   owner: [
     ...scopes,
     'overview.read',
@@ -99,7 +99,7 @@ const ofMerchant: Record<(typeof merchantRoles)[number], readonly Permission[]> 
 
 /** `finance` is a role on both sides, with different permissions. */
 export function permissionsOf({ role, isOperator }: { role: Role; isOperator: boolean }): readonly Permission[] {
-  const table: Partial<Record<Role, readonly Permission[]>> = isOperator ? ofOperator : ofMerchant
+  const table: Partial<Record<Role, readonly Permission[]>> = isOperator ? operatorPermissions : merchantPermissions
   return table[role] ?? []
 }
 

@@ -251,7 +251,7 @@ async function begin(
   await endSession(deps, request)
   setSessionCookie(reply, deps.baseUrl, token)
   const user = await findSessionOf(deps, token)
-  assert(user, 'a session that was just made is good')
+  assert(user, 'a session that was just created is valid')
   await rememberDevice(deps.db, deps, { userId: user.id, device, now: deps.clock.now() }, reply)
   return toSessionView(user)
 }

@@ -4,6 +4,7 @@ import { merchantRoles, operatorRoles } from './roles.ts'
 import type { ListedUser } from './store.ts'
 
 export const Email = Type.String({ format: 'email', maxLength: 255 })
+/** Limits the work only: `findPasswordFault` reports the length of a new password. */
 const Password = Type.String({ minLength: 1, maxLength: passwordLengthMax * 4 })
 const Code = Type.String({ pattern: '^\\d{6}$', description: 'Six digits of the authenticator app' })
 const Role = Type.Enum([...new Set([...operatorRoles, ...merchantRoles])])

@@ -10,7 +10,7 @@ export type UserRow = {
   role: Role
   /** Null: the person signs in at the identity provider. */
   password_hash: string | null
-  /** Who the person is at the identity provider; null if the person never signed in there. */
+  /** Who the person is at the identity provider; null if the user is not linked to a person there. */
   issuer: string | null
   subject: string | null
   is_disabled_by_provider: boolean
@@ -50,7 +50,7 @@ export type InvitationRow = {
 export type NewInvitation = InvitationRow & { token_hash: Buffer; created_at: Date }
 
 const columns = sql`
-  id, email, name, merchant_id, role, password_hash, issuer, subject, is_disabled_by_provider, sealed_totp, 
+  id, email, name, merchant_id, role, password_hash, issuer, subject, is_disabled_by_provider, sealed_totp,
   is_totp_confirmed, totp_step, totp_failures, totp_locked_at, created_at, disabled_at`
 
 /** False if the address is taken. */
@@ -118,7 +118,7 @@ export async function lockAdmins(tx: Tx): Promise<void> {
   await tx.query(sql`select from users where role = 'admin' order by id for no key update`)
 }
 
-/** True while nobody who may invite others can sign in. */
+/** True while there is no admin who is not disabled. */
 export async function isWithoutAdmin(db: Db | Tx): Promise<boolean> {
   const [row] = await db.query<{ is_without: boolean }>(sql`
     select not exists (select from users where role = 'admin' and disabled_at is null) as is_without`)
@@ -140,12 +140,11 @@ export async function updateUser(
       | 'subject'
       | 'sealed_totp'
       | 'is_totp_confirmed'
-      | 'totp_step'
     >
   >,
 ): Promise<void> {
-  const { role, merchant_id, disabled_at, password_hash, issuer, subject, sealed_totp, is_totp_confirmed, totp_step } =
-    change
+  const { role, merchant_id, disabled_at, password_hash, issuer, subject, sealed_totp, is_totp_confirmed } = change
+  // A change of `disabled_at` is a person's, unless it says that it is the provider's.
   const { is_disabled_by_provider = disabled_at === undefined ? undefined : false } = change
   await tx.query(sql`
     update users set id = id
@@ -158,7 +157,6 @@ export async function updateUser(
       ${subject === undefined ? empty : sql`, subject = ${subject}`}
       ${sealed_totp === undefined ? empty : sql`, sealed_totp = ${sealed_totp}`}
       ${is_totp_confirmed === undefined ? empty : sql`, is_totp_confirmed = ${is_totp_confirmed}`}
-      ${totp_step === undefined ? empty : sql`, totp_step = ${totp_step}`}
     where id = ${id}`)
 }
 
