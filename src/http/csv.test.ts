@@ -91,7 +91,7 @@ describe('an export', () => {
     expect(made).toBe(requested)
     expect(ended).toBe(false)
 
-    // When the client reads some more megabytes, as many are produced.
+    // When the client reads some more megabytes, more are produced.
     let read = 0
     for await (const chunk of answer) {
       read += chunk.length
@@ -111,9 +111,10 @@ describe('an export', () => {
     expect(made).toBe(before)
   })
 
-  async function stable(look: () => number): Promise<void> {
-    for (let [before, times] = [Number.NaN, 0]; times < 5; times = before === look() ? times + 1 : 0) {
-      before = look()
+  /** Waits until the value has been the same for a second. */
+  async function stable(read: () => number): Promise<void> {
+    for (let [before, times] = [Number.NaN, 0]; times < 5; times = before === read() ? times + 1 : 0) {
+      before = read()
       await sleep(200)
     }
   }

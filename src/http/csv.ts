@@ -28,21 +28,21 @@ export function wantsCsv(request: FastifyRequest): boolean {
   return new Negotiator(request).mediaType(['application/json', csvType]) === csvType
 }
 
-/** Concurrent exports of one merchant, per process. A person needs one, a program at most two. */
+/** Concurrent exports of one merchant, or of one user of the operator, per process. A program needs at most two. */
 const exportsMax = 2
 /** A client that reads nothing for this long has gone, or blocks what others need. */
 const idleMsMax = 60_000
 /** Bytes buffered for the client. They are produced some hundred rows at a time. */
 const bufferBytes = 64 * 1024
 
-/** Per server: how many exports run for each merchant. */
+/** Per server: how many exports run for each merchant, user or, on a public route, address. */
 const running = new WeakMap<object, Map<string, number>>()
 
 /**
  * Streams an export as fast as the client reads it, so that an export of years needs no more memory than a page.
  * Reading from the database stops when the client disconnects or reads nothing for a minute. A HEAD request reads
  * nothing.
- * @throws {AppError} `rate_limited` when the merchant already has the maximum number of exports running
+ * @throws {AppError} `rate_limited` when the caller already has the maximum number of exports running
  */
 export function sendCsv(
   reply: FastifyReply,

@@ -6,8 +6,8 @@ import { referenceLength } from './schemas.ts'
 const { minLength, maxLength } = referenceLength
 
 /**
- * The header equivalent of the body's `idempotencyKey`, for the API reference: headers are not validated by their
- * schema. The key is, in the body. In quotes each of its characters may have a backslash.
+ * The header equivalent of the body's `idempotencyKey`, for the API reference only: headers are not validated by their
+ * schema, and the key is validated in the body. In quotes, each character of the key may have a backslash before it.
  */
 export const IdempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
@@ -25,11 +25,11 @@ export const IdempotencyHeaders = Type.Object({
  * together with all other errors, and the handler finds the key in the body.
  */
 export function takeIdempotencyKeyFromHeader(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  moveKey(request)
+  copyKey(request)
   done()
 }
 
-function moveKey(request: FastifyRequest): void {
+function copyKey(request: FastifyRequest): void {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return
   const own = ('idempotencyKey' in body ? body.idempotencyKey : null) ?? undefined

@@ -123,7 +123,7 @@ describe('a JSON body', () => {
     expect(detailOf(text)).toBe(`The body is not valid JSON at ${expected}.`)
   })
 
-  it('may have any depth and any length', () => {
+  it('is inspected at any depth and length', () => {
     expect(inspectJson(`${'['.repeat(30_000)}${']'.repeat(30_000)}`).error).toBeNull()
     expect(inspectJson(`${'{"a":'.repeat(12_000)}1${'}'.repeat(12_000)}`).error).toBeNull()
     expect(inspectJson(`"${'\\n'.repeat(30_000)}"`).error).toBeNull()

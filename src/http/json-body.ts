@@ -17,7 +17,7 @@ export function findJsonNotes(body: unknown): JsonNotes | null {
 
 /**
  * Values in one body: all fields, and all entries of its lists. A valid request has fewer (metadata of 8 KiB, 100 items
- * of 4 fields). 64 KiB can hold 20,000, which would take 5 ms to parse, check and refuse one by one.
+ * of 4 fields). 64 KiB can hold 20,000 empty items, which would take 5 ms to parse, check and refuse one by one.
  */
 const valuesMax = 5_000
 
@@ -125,7 +125,7 @@ function countMembers(value: object, depth: number): number {
   return members
 }
 
-/** More than an error response lists (http/validate.ts). Further notes are dropped. */
+/** As many as the validator reports of its own errors (http/validate.ts). Further notes are dropped. */
 const notesMax = 500
 
 const space = /[ \t\n\r]*/y

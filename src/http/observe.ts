@@ -15,7 +15,7 @@ const isFile = (route: string) => /^\/(?:dashboard(?!\/api\/)|guide|docs)(?:\/|$
 export function observeRequests(app: FastifyInstance, registry: Registry): void {
   const duration = new Histogram({
     name: 'guiche_http_request_duration_seconds',
-    help: 'Time from the first byte of a request to the last of its answer',
+    help: 'Time from the headers of a request to the end of its answer',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
@@ -28,7 +28,7 @@ export function observeRequests(app: FastifyInstance, registry: Registry): void 
   })
   // The line has nothing to redact, and redaction copies it: an eighth of all that a request allocates.
   const log = app.log.child({}, { redact: [] })
-  // One entry per route and status. Looking it up by labels costs the library more than observing.
+  // One entry per method, route and status. Looking it up by labels costs the library more than observing.
   const durations = new Map<string, { observe(seconds: number): void }>()
   const durationOf = (method: string, route: string, status: number) => {
     const key = `${method} ${route} ${status}`
@@ -44,7 +44,7 @@ export function observeRequests(app: FastifyInstance, registry: Registry): void 
     if (reply.statusCode >= 500) failures.inc({ method, route })
     const ms = Math.round(reply.elapsedTime * 10) / 10
     const level = reply.statusCode < 400 && isFile(route) ? 'debug' : 'info'
-    // Of the caller's trace, so that both sides can find the same request.
+    // The id of the caller's trace, so that both sides can find the same request.
     const caller = request.headers.traceparent === undefined ? null : readTraceparent(request.headers.traceparent)
     const line = { requestId: request.id, method, route, status: reply.statusCode, ms }
     log[level](caller === null ? line : { ...line, traceId: caller.traceId }, 'answered')

@@ -12,7 +12,7 @@ const examples: Record<keyof typeof apiErrors, Example> = {
     detail: 'amount must be at least 1.',
     fields: [{ field: 'amount', code: 'too_small', message: 'must be at least 1', limit: 1, unit: 'cents' }],
   },
-  malformed_json: { detail: 'The body is not valid JSON: line 3, column 14.' },
+  malformed_json: { detail: 'The body is not valid JSON at line 3, column 14: "," or "}" is expected.' },
   idempotency_key_reused: {
     detail: 'This idempotency key was used for a request with different content. Use a new key for a new transaction.',
     fields: [{ field: 'amount', code: 'differs', message: 'differs from the request that used the key first' }],
@@ -48,8 +48,14 @@ const examples: Record<keyof typeof apiErrors, Example> = {
       },
     ],
   },
-  position_unknown: { detail: 'The feed has no event at the position 7-9f6c1b5a.' },
-  payouts_stopped: { detail: 'Withdrawals and refunds are frozen until the operator releases them.' },
+  position_unknown: {
+    detail:
+      'The feed has no event at this position: it is from another merchant or installation, or the database was restored to an earlier moment. Begin again with after=start, and a startDate before the last event that you have, and skip the ids that you have.',
+  },
+  payouts_stopped: {
+    detail:
+      'Payouts are frozen: withdrawals and refunds wait until the operator has checked the ledger. Nothing is lost; try again later.',
+  },
   missing_token: {
     detail: 'Send the header "Authorization: Bearer <access token>". POST /auth/token gives you one.',
   },
@@ -57,7 +63,8 @@ const examples: Record<keyof typeof apiErrors, Example> = {
     detail: 'The access token cannot be read, or was not signed by this gateway. POST /auth/token gives you one.',
   },
   token_expired: {
-    detail: 'The access token has expired. Get a new one from /auth/token; `expires_in_sec` says how long it lives.',
+    detail:
+      'The access token has expired. Get a new one from /auth/token; `expires_in_sec` is its lifetime in seconds.',
   },
   token_revoked: { detail: 'The access token was revoked. Get a new one from /auth/token.' },
   client_not_registered: {

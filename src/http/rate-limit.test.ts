@@ -1,7 +1,9 @@
+import type { FastifyReply } from 'fastify'
 import { expect, it } from 'vitest'
-import { createRateLimiter } from './rate-limit.ts'
+import { AppError } from '../lib/errors.ts'
+import { countFailures, createRateLimiter, describeHost, isOwnFailure, toHost } from './rate-limit.ts'
 
-it('makes wait for all that other processes allowed', () => {
+it('refuses requests until what other processes allowed is refilled', () => {
   let now = 0
   const limiter = createRateLimiter({
     name: 'x',
@@ -20,7 +22,36 @@ it('makes wait for all that other processes allowed', () => {
   limiter.setLevel('other', 1, new Date(now))
   expect(limiter.take('other').isAllowed).toBe(true)
   expect(limiter.take('other').isAllowed).toBe(false)
-  // The answer of a slow database: what it says was so a second ago.
+  // The answer of a slow database: the level that it reports is a second old.
   limiter.setLevel('slow', 3, new Date(now - 1_000))
   expect(limiter.take('slow').remaining).toBe(12)
+})
+
+it('counts an attempt that one of several limits refuses against none of them', async () => {
+  const clock = { now: () => new Date(0) }
+  const limiterOf = (name: string, burst: number) => createRateLimiter({ name, limit: { perSecond: 1, burst }, clock })
+  const [perAddress, perPerson] = [limiterOf('address', 5), limiterOf('person', 2)]
+  const headers = new Map<string, unknown>()
+  const reply = {
+    getHeader: (name: string) => headers.get(name),
+    header: (name: string, value: unknown) => headers.set(name, value),
+  } as unknown as FastifyReply
+  const limits = [
+    { limiter: perAddress, key: 'office' },
+    { limiter: perPerson, key: 'ana office' },
+  ]
+  const fail = async () => {
+    throw new AppError('sign_in_failed')
+  }
+  const attempt = async () => await countFailures(limits, { reply, isFailure: isOwnFailure }, fail)
+  for (const code of ['sign_in_failed', 'sign_in_failed', 'rate_limited', 'rate_limited', 'rate_limited'])
+    await expect(attempt()).rejects.toMatchObject({ code })
+  expect(perAddress.take('office').remaining).toBe(2)
+})
+
+it('counts the addresses of one IPv6 network as one host, and names it by its prefix', () => {
+  expect(toHost('2001:db8:0:1::1')).toBe(toHost('2001:db8:0:1:ffff::2'))
+  expect(toHost('2001:db8:0:1::1')).not.toBe(toHost('2001:db8:0:2::1'))
+  expect(describeHost('2001:db8:0:1:ffff::2')).toBe('2001:db8:0:1::/64')
+  for (const address of ['203.0.113.7', '::ffff:203.0.113.7']) expect(describeHost(address)).toBe('203.0.113.7')
 })

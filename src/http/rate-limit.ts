@@ -107,7 +107,7 @@ function toRate({ perSecond }: RateLimit): string {
 
 /**
  * Runs work that may fail, such as a sign-in, and counts only failures. It takes a token first, so that concurrent
- * attempts count too, and returns it on success.
+ * attempts count too, and returns it on success. An attempt that one limit refuses counts against none.
  * @throws {AppError} `rate_limited` after too many failures, and whatever `work` throws
  */
 export async function countFailures<Result>(
@@ -115,11 +115,15 @@ export async function countFailures<Result>(
   { reply, isFailure }: { reply: FastifyReply; isFailure: (error: unknown) => boolean },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  for (const { limiter, key } of limits) enforceRateLimit(limiter, key, reply)
+  const taken: { limiter: RateLimiter; key: string }[] = []
   const giveBack = () => {
-    for (const { limiter, key } of limits) limiter.giveBack(key)
+    for (const { limiter, key } of taken) limiter.giveBack(key)
   }
   try {
+    for (const one of limits) {
+      enforceRateLimit(one.limiter, one.key, reply)
+      taken.push(one)
+    }
     const result = await work()
     giveBack()
     return result
@@ -136,10 +140,19 @@ export function isOwnFailure(error: unknown): boolean {
 
 /**
  * The key of one host: an IPv4 address, or the whole /64 network of an IPv6 address, because a host can use another of
- * its 2^64 addresses for each request.
+ * its 2^64 addresses for each request. Hashes of it are stored (users/device.ts), so its form does not change.
  */
 export function toHost(address: string): string {
+  return mapHost(address, (parts) => parts.join(':'))
+}
+
+/** The same host as people and programs read it, such as `203.0.113.7` or `2001:db8:0:1::/64`. */
+export function describeHost(address: string): string {
+  return mapHost(address, (parts) => `${parts.map((part) => part.toString(16)).join(':')}::/64`)
+}
+
+function mapHost(address: string, ofNetwork: (parts: number[]) => string): string {
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)
-  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()
+  return parsed instanceof ipaddr.IPv6 ? ofNetwork(parsed.parts.slice(0, 4)) : parsed.toString()
 }

@@ -31,7 +31,7 @@ export function collectReference(app: Server, options: OpenApiOptions): () => Pr
 /** These have their filters in the body, and change nothing: searches, the dashboard's lists, and previews. */
 const readsWithBody = /\/(?:search(?:\.csv)?|preview)$|^\/dashboard\/api\/list\//
 
-/** All reads of a merchant share one limit. */
+/** Whether a route only reads: all reads of a merchant share one limit. */
 export function isRead({ method, url = '' }: { method: string | string[]; url?: string | undefined }): boolean {
   return method === 'GET' || method === 'HEAD' || readsWithBody.test(url)
 }

@@ -17,7 +17,7 @@ export type Schema = {
   'x-unit'?: string
 }
 
-/** How to prepare a value before validation. Null if nothing is to be done. */
+/** How to prepare a value before validation. `item`: of the entries of an array; null if the schema has none. */
 type Shape = { fields: Field[]; item: Shape | null; itemsMax: number; textMax: number }
 type Field = { name: string; dropsNull: boolean; shape: Shape }
 
@@ -27,10 +27,10 @@ const formattedMax = 1024
 const unknownMax = 20
 
 /**
- * Makes a function that prepares a value for the validator. Since the validator finds every error, 20,000 empty items
- * would give 60,000 errors: arrays and texts are cut to slightly more than their limit, so they are still refused for
- * the same reason. Optional fields that are null are removed: Jackson and System.Text.Json send those that nobody has
- * set.
+ * Makes a function that prepares a value for the validator. The validator finds every error, so thousands of invalid
+ * items would give several times as many errors: arrays and texts are cut to slightly more than their limit, so they are
+ * still refused for the same reason. Optional fields that are null are removed: Jackson and System.Text.Json send those
+ * that nobody has set.
  */
 export function createPreparer(schema: Schema): (data: unknown) => void {
   const shape = toShape(schema)
@@ -89,8 +89,7 @@ export function findTextErrors(schema: Schema, body: unknown): FieldError[] {
   const notes = findJsonNotes(body)
   if (!notes) return []
   const errors = notes.duplicates.map((path): FieldError => {
-    const isShown = path.every((name) => typeof name === 'number' || looksLikeName(name))
-    return isShown
+    return path.every(looksShowable)
       ? { field: toField(path), code: 'duplicate', message: 'appears more than once in the same object' }
       : {
           field: toField(path.filter(looksShowable)),

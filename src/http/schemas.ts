@@ -6,6 +6,7 @@ import { type ErrorCode, errors } from '../lib/errors.ts'
  * document (document.ts), and the name of its type in generated clients.
  */
 
+/** In cents: R$ 100,000. */
 export const amountMax = 10_000_000
 
 export const Uuid = (description: string) => Type.String({ format: 'uuid', description })

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { AppError, ErrorCode } from '../lib/errors.ts'
-import { toHost } from './rate-limit.ts'
+import { describeHost } from './rate-limit.ts'
 
 /** The values of the log's field `security`. docs/security.md lists them: programs that watch the log compare them. */
 export type SecurityEvent =
@@ -80,7 +80,7 @@ export function createSecurityLog({ log, hash }: { log: FastifyBaseLogger; hash:
         ...(subject.clientId !== undefined && { clientId: toShownId(subject.clientId, hash) }),
         ...(subject.email !== undefined && { person: hash(subject.email.toLowerCase()) }),
       }
-      const address = toHost(request.ip)
+      const address = describeHost(request.ip)
       const { method } = request
       const route = request.routeOptions.url
       const line = { security, outcome, ...(factor && { factor }), address, ...who, method, route }

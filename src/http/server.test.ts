@@ -107,7 +107,7 @@ it.each([
   { metricsToken: null, isPublic: true, sent: 'Bearer null', status: 401 },
   { metricsToken: 'a-metrics-token', isPublic: true, sent: 'Bearer a-metrics-token', status: 200 },
   { metricsToken: 'a-metrics-token', isPublic: false, sent: undefined, status: 401 },
-])('does not serve /metrics without a token when other machines can reach the service: %o', async (given) => {
+])('serves /metrics without a token only if none is set and no other machine can reach the service: %o', async (given) => {
   const app = await testServer()
   app.addSchema({ $id: 'Problem', ...ProblemView })
   let collections = 0
@@ -132,7 +132,7 @@ it.each([
   await app.close()
 })
 
-it('runs at most two exports of one merchant, until one of them is read or closed', async () => {
+it('runs at most two exports of one caller, until one of them is closed', async () => {
   const app = await testServer()
   app.get('/export', { config: { access: { public: true } } }, async (_, reply) => sendCsv(reply, 'endless', endless()))
   await app.listen({ port: 0, host: '127.0.0.1' })

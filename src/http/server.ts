@@ -52,7 +52,7 @@ declare module 'fastify' {
     logOutage: (error: AppError) => void
     /** Whether the service is stopping: it is not ready, and each response closes its connection. */
     isStopping: () => boolean
-    /** Begins the stop, but serves as before for this time: load balancers notice that the service is not ready. */
+    /** Begins the stop, but still serves for this time, in which load balancers notice that the service is not ready. */
     drain: (ms: number) => Promise<void>
   }
   interface FastifyContextConfig {
@@ -170,7 +170,7 @@ export async function createServer(options: Options): Promise<Server> {
     done()
   })
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    // Many clients send a media type with every request: nothing has none, where no body is expected.
+    // Many clients send a media type with every request. Where no body is expected, that of an empty body is ignored.
     if (request.headers['content-length'] === '0' && !request.routeOptions.schema?.body)
       delete request.headers['content-type']
     const encoding = request.headers['content-encoding'] ?? 'identity'

@@ -33,7 +33,7 @@ it('counts over all services, and delays all of them after they allowed too many
   const [one, other] = [open('create'), open('create')]
   expect(one.request(20)).toBe(10)
   await one.sync()
-  // It has not heard of the others yet.
+  // The other service does not know yet what the first one allowed.
   expect(other.request(3)).toBe(3)
   await other.sync()
   expect(other.request(1)).toBe(0)

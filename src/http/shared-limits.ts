@@ -17,6 +17,7 @@ export type SharedLimits = {
 }
 
 type Shared = { limiter: RateLimiter; unsent: Map<string, number> }
+
 /**
  * Counts rate limits over all processes and machines that share the database. Requests are decided in memory. What a
  * process allowed is added to the shared buckets (`rate_limits`) in one statement, some times a second, which returns
@@ -79,7 +80,7 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
         if (rows.length === bucketsMax) break
         unsent.delete(name)
         if (count === 0) continue
-        // Names are addresses and e-mail addresses.
+        // Hashed, because names contain addresses and e-mail addresses.
         const id = newUuid(keyedHash(key, 'limit', `${limiter.name} ${name}`))
         sent.set(id, { shared, name })
         rows.push({ id, later: toMicros(count / perSecond), fills: toMicros(burst / perSecond) })

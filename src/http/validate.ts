@@ -25,15 +25,16 @@ type Part = 'body' | 'querystring' | 'params'
 type Options = { checkWebhookUrl: (url: string) => string | null }
 
 /**
- * Makes Fastify's validator. Bodies are validated strictly, without coercion or removal; texts of a query or path
- * become numbers and arrays. The error lists everything that is wrong with a request, and never a submitted value.
+ * Makes Fastify's validator. Bodies are validated strictly, without coercion; texts of a query or path become numbers and
+ * arrays. `createPreparer` removes optional fields that are null. The error lists everything that is wrong with a
+ * request, and never a submitted value.
  */
 export function createValidator(options: Options) {
   const strict = createAjv(false, options)
   const lenient = createAjv('array', options)
   return ({ schema: compiled, httpPart }: { schema: object; httpPart?: string }) => {
     const schema: Schema = compiled
-    // Their schemas are for the API reference.
+    // The schemas of headers are for the API reference only.
     if (httpPart === 'headers') return (data: unknown) => ({ value: data })
     const part = (httpPart ?? 'body') as Part
     const validate = (part === 'body' ? strict : lenient).compile(schema)
@@ -190,7 +191,7 @@ function toFieldError(error: ErrorObject, part: Part, options: Options): FieldEr
   const params: Record<string, unknown> = error.params
   const at = (name: unknown) => (field === '' ? String(name) : `${field}.${name}`)
   switch (error.keyword) {
-    // The errors inside them are reported separately.
+    // The errors inside `then` and `else` are reported separately.
     case 'if':
       return []
     case 'required':
