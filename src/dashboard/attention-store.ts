@@ -20,7 +20,7 @@ export async function listPending(db: Db, { merchantId, limit }: Bounds): Promis
 
 export type Counted = { count: number; amount: number; first: Date | null }
 
-/** Disputes to be decided before a time whose defence is not sent, and those whose deadline has passed. */
+/** Open disputes without a sent defence whose deadline has passed, or is at or before a time. */
 export async function countDisputesDue(db: Db, { merchantId, limit }: Bounds, before: Date): Promise<Counted> {
   const [row] = await db.query<Counted>(sql`
     select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(deadline) as first from (
@@ -31,7 +31,7 @@ export async function countDisputesDue(db: Db, { merchantId, limit }: Bounds, be
   return row ?? { count: 0, amount: 0, first: null }
 }
 
-/** Payments in suspense that an operator has to decide on. */
+/** Payments in suspense that an operator has to decide on. The first condition is that of their partial index. */
 export async function countSuspense(db: Db, limit: number): Promise<Counted> {
   const [row] = await db.query<Counted>(sql`
     select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(since) as first from (

@@ -45,18 +45,18 @@ const alertsElsewhere: AlertRow['kind'][] = [
 export async function findAttention(deps: Deps, scope: AttentionScope): Promise<AttentionItem[]> {
   const may = (permission: string) => scope.user.permissions.includes(permission)
   const isOperator = scope.user.merchant === null
-  const ofOperator = (permission: string) => isOperator && may(permission)
+  const operatorMay = (permission: string) => isOperator && may(permission)
   return [
-    ...(ofOperator('system.read') ? await findFreeze(deps.db) : []),
-    ...(ofOperator('ledger.read') ? await findImbalance(deps.db) : []),
+    ...(operatorMay('system.read') ? await findFreeze(deps.db) : []),
+    ...(operatorMay('ledger.read') ? await findImbalance(deps.db) : []),
     ...(may('infraction.read') ? await findDisputes(deps.db, scope) : []),
-    ...(ofOperator('infraction.decide') ? await findOverdueDisputes(deps.db, scope) : []),
-    ...(ofOperator('withdrawal.approve') ? await findApprovals(deps, scope) : []),
+    ...(operatorMay('infraction.decide') ? await findOverdueDisputes(deps.db, scope) : []),
+    ...(operatorMay('withdrawal.approve') ? await findApprovals(deps, scope) : []),
     ...(!isOperator && may('withdrawal.write') ? await findConfirmations(deps.db, scope) : []),
-    ...(ofOperator('withdrawal.approve') ? await findProposals(deps, scope) : []),
-    ...(ofOperator('reconciliation.read') ? await findOfReconciliation(deps.db) : []),
+    ...(operatorMay('withdrawal.approve') ? await findProposals(deps, scope) : []),
+    ...(operatorMay('reconciliation.read') ? await findOfReconciliation(deps.db) : []),
     ...(may('webhook.read') || may('system.read') ? await findOfAlerts(deps.db, scope) : []),
-    ...(ofOperator('system.read') ? findCertificates(deps.acquirers, scope.now) : []),
+    ...(operatorMay('system.read') ? findCertificates(deps.acquirers, scope.now) : []),
   ]
 }
 
@@ -103,7 +103,8 @@ async function findApprovals({ db }: Deps, scope: AttentionScope): Promise<Atten
   const known = new Map<string, boolean>()
   const approvable: PendingRow[] = []
   for (const row of pending) {
-    // The answer depends on the requester; of a token's request, on who had created the merchant's secrets by then.
+    // The answer depends on the requester. For a request with a token, it depends on who had created the merchant's
+    // secrets by then.
     const key = row.requested_by ?? row.id
     const may =
       known.get(key) ?? (await findObstacleOf(db, row, { by: byUser(scope.user).actor, now: scope.now })) === null

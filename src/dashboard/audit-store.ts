@@ -11,7 +11,7 @@ export type NamedAction = ActionRow & {
 
 /**
  * The first id at or after a moment. Times have no index, but they grow with the ids, except for entries that were
- * written at once: a search by halves reads about forty rows of the primary key, however long the log is.
+ * written at the same time: a binary search reads about forty rows of the primary key, however long the log is.
  */
 export async function findIdAt(db: Reads, at: Date): Promise<number> {
   const [row] = await db.query<{ id: number }>(sql`
@@ -87,7 +87,7 @@ export async function searchActions(
 }
 
 /**
- * Entries of some actions since a time, newest first. What a merchant's people do about each other is left out.
+ * Entries of some actions since a time, newest first. What the users of a merchant do at that merchant is left out.
  *
  * @param from the first id that may be as late as that
  */

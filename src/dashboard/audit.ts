@@ -2,7 +2,7 @@ import type { Reads } from '../db/sql.ts'
 import { type Column, writeCsv } from '../http/csv.ts'
 import { type ActionSearch, findIdAt, findStretch, type NamedAction, searchActions } from './audit-store.ts'
 
-/** What one read with filters goes through: about 10 ms. Older entries are found from where it ended. */
+/** The entries that one read with filters searches, in about 10 ms. The next read continues where it ended. */
 const readMax = 20_000
 /** Entries that are written at the same time get ids in another order than times; clocks of nodes differ as well. */
 export const disorderMs = 60 * 60_000
@@ -15,13 +15,13 @@ const rowsAtOnce = 1_000
 export async function readActions(
   reads: Reads,
   filters: ActionSearch,
-  { before: asked, limit }: { before: number | null; limit: number },
+  { before: requested, limit }: { before: number | null; limit: number },
 ): Promise<{ rows: NamedAction[]; next: number | null }> {
   const { from, until } = filters
   const isSearch = Object.values(filters).some((filter) => filter !== null)
   const after = from === null ? 0 : await findIdAt(reads, new Date(from.getTime() - disorderMs))
   const end = until === null ? null : await findIdAt(reads, new Date(until.getTime() + disorderMs))
-  const before = asked !== null && end !== null ? Math.min(asked, end) : (asked ?? end)
+  const before = requested !== null && end !== null ? Math.min(requested, end) : (requested ?? end)
   const stretchMax = isSearch ? readMax : limit
   const { oldest, count } = await findStretch(reads, { before, after, limit: stretchMax })
   if (oldest === null) return { rows: [], next: null }

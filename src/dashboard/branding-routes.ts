@@ -12,7 +12,7 @@ import { findMerchant } from './report-routes.ts'
 
 const Query = Type.Object({ clientId: ClientFilter }, { additionalProperties: false })
 
-/** How a merchant's payment page looks. It decides which sites may show the page, so it needs the right to credentials. */
+/** How a merchant's payment page looks. It also says which sites may show the page, so it needs `credential.write`. */
 export function registerBrandingRoutes(app: Server, deps: { db: Db; clock: Clock }): void {
   const access = { permission: 'credential.write' }
   const response = { 200: BrandingView, ...problems(401, 403, 404, 409, 422) }

@@ -103,7 +103,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
         body: Type.Object({
           of: Type.Enum(['client', 'webhook']),
           overlapHours: Type.Number({ minimum: 0, maximum: 2160 }),
-          /** Of the new secret; one that a secret has already repeats its rotation. */
+          /** Of the new secret. If the current secret has it, the rotation is repeated (db/secrets.ts). */
           id: Type.Optional(Type.String({ format: 'uuid-v4' })),
         }),
         response: { 201: NewSecretView, ...problems(401, 403, 404, 409, 422) },

@@ -37,7 +37,7 @@ export type CustomerTotals = {
 
 type Customer = { merchantId: string; by: CustomerKey; value: string }
 
-/** Totals of the customer's newest transactions: a customer who has more of them is no person. */
+/** The totals cover this many of the customer's newest transactions: a customer who has more is no person. */
 export const totaledMax = 10_000
 
 export async function sumTransactions(db: Reads, customer: Customer): Promise<CustomerTotals> {

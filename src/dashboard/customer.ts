@@ -4,7 +4,7 @@ import * as store from './customer-store.ts'
 import type { CustomerView } from './schema.ts'
 
 const perPage = 20
-/** As many as there are totals of. */
+/** The pages of the transactions that the totals cover. */
 export const customerPagesMax = store.totaledMax / perPage
 
 /**

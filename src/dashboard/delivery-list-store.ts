@@ -107,7 +107,7 @@ export const pageMax = 21
 
 /**
  * `attempts_before` is the number of attempts before the last resend: a delivery without further ones was not tried
- * since. Neither was one that waits behind another delivery.
+ * since then. A delivery that waits behind another one counts as not tried as well.
  */
 const attemptConditions: Record<DeliveryTab | 'untried', Sql> = {
   waiting: sql`and (state = 'waiting' or attempts = attempts_before)`,

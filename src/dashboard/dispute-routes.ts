@@ -106,7 +106,7 @@ export function registerDisputeRoutes(app: Server, deps: Deps): void {
   )
 }
 
-/** Those of one merchant or of all, in tabs. */
+/** The disputes of one merchant or of all, in tabs. */
 function registerList(app: Server, deps: Deps): void {
   const body = Type.Object(
     { ...ofDays, ...place, tab: Type.Optional(Type.Enum([...disputeTabs])), isDueSoon: Type.Optional(Type.Boolean()) },

@@ -124,7 +124,7 @@ async function plan(deps: Deps, user: SignedIn, body: Body): Promise<Planned> {
   const merchantId = await findShownMerchantId(deps, user, clientId)
   const manual = type === 'manual_entry' && debit && credit ? { debit, credit } : null
   if (manual) assertTwoAccounts(manual)
-  const isCredit = creditTypes.some((gift) => gift === type) && merchantId !== null
+  const isCredit = creditTypes.some((one) => one === type) && merchantId !== null
   const needsApproval = manual !== null || (isCredit && amount > deps.attributionApprovalAbove)
   return {
     manual,
@@ -138,7 +138,7 @@ async function plan(deps: Deps, user: SignedIn, body: Body): Promise<Planned> {
       ...(reference !== undefined && !manual && { reference }),
       description,
       by: byUser(user),
-      // The proposal does not exist yet. The preview needs its accounts and a row for them.
+      // The proposal does not exist yet: the preview takes its accounts and its id from here.
       ...(manual && { manual, proposalId: toRecordId(idempotencyKey) }),
     },
   }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Db, Reads } from '../db/sql.ts'
+import type { Db } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts'
 import { findStepsDone, isDismissed, setDismissed } from './first-steps-store.ts'
 import { type FirstStep, type FirstSteps, FirstStepsView } from './schema.ts'
 
-type Deps = { db: Db; reads: Reads; clock: Clock; sandbox: object | null }
+type Deps = { db: Db; clock: Clock; sandbox: object | null }
 
 /** What a new user does first, with what is done already. Everybody may see it, and dismiss it for themselves. */
 export function registerFirstStepsRoutes(app: Server, deps: Deps): void {

@@ -139,7 +139,7 @@ function registerWriting(app: Server, deps: Deps): void {
 }
 
 function clientNeeded(): AppError {
-  return invalidField('clientId', 'required', 'is required: which client sells by this link')
+  return invalidField('clientId', 'required', 'is required: a link belongs to one client')
 }
 
 /** @throws {AppError} `not_found` also for another merchant's link */

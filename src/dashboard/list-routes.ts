@@ -124,7 +124,7 @@ const unpaid = ['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']
 
 function addCounts(counts: StatusCount[], status: string[] | undefined) {
   const chosen = counts.filter((one) => status === undefined || status.includes(one.status))
-  const sum = (rows: StatusCount[], field: 'count' | 'amount') => rows.reduce((total, row) => total + row[field], 0)
+  const sum = (rows: StatusCount[], name: 'count' | 'amount') => rows.reduce((total, row) => total + row[name], 0)
   const settled = sum(
     chosen.filter((one) => !unpaid.includes(one.status)),
     'amount',

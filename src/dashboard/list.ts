@@ -32,7 +32,7 @@ export async function readPage<Row extends { id: string }>(
     throw invalidField(
       'sort',
       'invalid',
-      'needs a merchant: only the amounts of one merchant’s transactions are sorted',
+      'is not possible here: only the transactions of one merchant can be sorted by amount',
     )
   const cursor = readCursor(after, false) ?? readCursor(before, true)
   const found = await findPositions(db, matching, { sort, cursor, limit: perPage + 1 })

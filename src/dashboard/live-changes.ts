@@ -32,7 +32,7 @@ const permissionOf = {
 
 export function isSeenBy({ merchant, permissions }: Viewer, { kind, merchantId, needs }: ReadChange): boolean {
   if (needs === null || !permissions.includes(needs)) return false
-  // What a second person of the operator decides, and payments in suspense, are screens of the operator.
+  // Payments in suspense are on a screen of the operator only, even those of a merchant.
   if (merchant !== null && kind === 'suspense') return false
   return merchant === null || merchant.merchantId === merchantId
 }
@@ -100,7 +100,8 @@ export function createChangeReader(db: Db): (merchantIds: string[] | null) => Pr
 function toChange({ queue, merchantId, clientId, id, status: before }: QueueEntry, status: string): ReadChange {
   const shown = { clientId, count: 1, records: [{ id, amount: null }], merchantId }
   if (queue !== 'proposal') return { ...shown, kind: queue, status, needs: permissionOf[queue] }
-  // Of a merchant's withdrawals its own people may see the review, but no proposal of the operator's.
+  // A merchant's users may see the reviews of its withdrawals, but no proposal of the operator's: no role of a merchant
+  // has the permission of a proposal.
   const kind = proposalKinds.find(({ name }) => name === before)
   return {
     ...shown,

@@ -11,7 +11,7 @@ export type LiveDeps = SessionDeps & Pick<Parameters<typeof createLive>[0], 'log
 /** What has changed, as server-sent events: see `ChangedView`. Each person gets only what they may see. */
 export function registerLiveRoutes(app: Server, deps: LiveDeps): void {
   const live = createLive({ ...deps, findPeople: async (sessions) => await findPeople(deps, sessions) })
-  // Before the hook that cuts the streams that are still open.
+  // Ends the streams properly: soon afterwards, those that are still open are destroyed (closeConnectionsOnStop).
   app.addHook('preClose', live.stop)
   app.get(
     '/dashboard/api/live',

@@ -2,8 +2,8 @@ import { type Db, empty, sql } from '../db/sql.ts'
 
 /** More events of one merchant within one round are not counted. */
 const eventsMax = 20_000
-/** The ids that a message names; beyond, it only counts. */
-export const namedMax = 10
+/** The ids that a message names. Further records are only counted. */
+const namedMax = 10
 /** As many as people can decide in a day. */
 const queueMax = 500
 /** Of the newest attempts: a screen has 20 deliveries. */

@@ -14,7 +14,7 @@ const shareOfTime = 1 / 20
 const sessionsEveryMs = 2_000
 /** A tenth of all connections; and a person with more open tabs polls in the others. */
 const limitsDefault = { totalMax: 1_000, perKeyMax: 20 }
-/** About 12 kB. Whoever sees more merchants at once is notified that there is more. */
+/** About 12 kB. Whoever sees more changes at once is notified that there are more. */
 const groupsMax = 50
 
 type Deps = {
@@ -59,8 +59,10 @@ export function createLive({ db, log, findPeople }: Deps, limits = limitsDefault
   })
 
   async function checkSessions(): Promise<void> {
-    const people = await findPeople([...open].map(({ session }) => session))
-    for (const one of open) {
+    // A stream that opens during the query is not among these: it would seem to have no session.
+    const present = [...open]
+    const people = await findPeople(present.map(({ session }) => session))
+    for (const one of present) {
       const viewer = people.get(one.session.toString('hex'))
       if (viewer && !viewer.needsSecondFactor) {
         if (viewer.role !== one.viewer.role) one.stream.send('event: role-changed\ndata: {}\n\n')

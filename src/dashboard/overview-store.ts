@@ -61,17 +61,20 @@ export async function listMerchantDays(db: Reads, day: string): Promise<Merchant
 /** A day, or all days (null), and how many of its payments were read. */
 export type PayTimeRow = { day: string | null; sample: number; median: number; p90: number }
 
-/**
- * How long the latest payments of each day took from code to money, in seconds; also of all days together. Reads a few
- * per merchant, or more of one merchant.
- */
+/** The latest payments of a day that are read of one merchant; of each merchant if all are shown. */
+const payTimesOfOne = 70
+const payTimesOfEach = 3
+/** The merchants whose payments are read if all are shown. */
+const payTimeMerchantsMax = 1_000
+
+/** How long the latest payments of each day took from code to money, in seconds; also of all days together. */
 export async function listPayTimes(db: Reads, { merchantId }: MerchantFilter, days: string[]): Promise<PayTimeRow[]> {
-  const each = merchantId === null ? 3 : 70
+  const each = merchantId === null ? payTimesOfEach : payTimesOfOne
   return await db.query<PayTimeRow>(sql`
     select day, count(*) as sample,
       percentile_cont(0.5) within group (order by seconds) as median,
       percentile_cont(0.9) within group (order by seconds) as p90
-    from (select merchant_id from clients where true ${ofMerchant(merchantId)} limit 1000) chosen_clients,
+    from (select merchant_id from clients where true ${ofMerchant(merchantId)} limit ${payTimeMerchantsMax}) chosen_clients,
       unnest(${days}::text[], ${days.map((day) => windowOf(day).from)}::timestamptz[],
         ${days.map((day) => windowOf(day).to)}::timestamptz[]) as days (day, begins, ends),
       lateral (

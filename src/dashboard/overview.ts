@@ -22,10 +22,10 @@ const hourMs = 3_600_000
 const minuteMs = 60_000
 /** Maximum age of the figures, which many people may be viewing. */
 const ageMaxMs = 2_000
-/** Figures that took longer to read are kept longer: a process reads them for a sixth of the time at most. */
+/** Figures that took longer to read are kept longer: a process reads them for a fifth of the time at most. */
 const ageFactor = 5
 
-/** The figures of the days before are kept for a minute, of so many merchants. */
+/** The results that are cached at the same time, of each kind. */
 const keptMax = 1_000
 
 const rankedMax = 10
@@ -49,7 +49,7 @@ export function createOverview(deps: Deps) {
     const startedAt = performance.now()
     const overview = readOverview(deps, filter, { now, days, findSameTime })
     const reading: Known = { at: now, ageMs: ageMaxMs, overview }
-    if (known.size > 1_000) known.clear()
+    if (known.size >= keptMax) known.clear()
     known.set(key, reading)
     overview.then(
       () => {
@@ -80,7 +80,7 @@ function keepSameTime({ db, reads }: Deps): FindSameTime {
     const sameTime = read(filter, moment)
     if (kept.size >= keptMax) kept.clear()
     kept.set(key, sameTime)
-    // Until yesterday is counted, the next view looks again.
+    // Until yesterday is counted, each view reads again.
     const found = await sameTime.catch(() => null)
     if (found === null) kept.delete(key)
     return await sameTime
@@ -126,7 +126,7 @@ async function rankMerchants({ db, reads }: Deps, { today, minute }: Moment): Pr
   for (const row of await listMerchantDays(reads, today))
     rows.set(row.clientId, [...(rows.get(row.clientId) ?? []), row])
   const ranked = [...rows.values()]
-    .flatMap((days) => days.slice(0, 1).map((first) => ({ ...first, figures: toFigures(days) })))
+    .flatMap((own) => own.slice(0, 1).map((first) => ({ ...first, figures: toFigures(own) })))
     .sort((one, other) => other.figures.paidAmount - one.figures.paidAmount || other.figures.paid - one.figures.paid)
     .slice(0, rankedMax)
   const isCounted = await areMinutesCounted(db, today)
@@ -139,18 +139,18 @@ async function rankMerchants({ db, reads }: Deps, { today, minute }: Moment): Pr
 }
 
 function toTimeToPay(rows: PayTimeRow[], days: string[]): Overview['timeToPay'] {
-  const rowOf = (day: string | null) => rows.find((row) => row.day === day)
-  const all = rowOf(null)
+  const timesOf = (day: string | null) => rows.find((row) => row.day === day)
+  const all = timesOf(null)
   return {
     sample: all?.sample ?? 0,
     medianSeconds: all?.median ?? null,
     p90Seconds: all?.p90 ?? null,
-    days: days.map((day) => ({ day, medianSeconds: rowOf(day)?.median ?? null })),
+    days: days.map((day) => ({ day, medianSeconds: timesOf(day)?.median ?? null })),
   }
 }
 
 function toFigures(rows: Pick<DayRow, 'status' | 'count' | 'amount'>[]): Figures {
-  const sum = (some: typeof rows, field: 'count' | 'amount') => some.reduce((total, row) => total + row[field], 0)
+  const sum = (some: typeof rows, name: 'count' | 'amount') => some.reduce((total, row) => total + row[name], 0)
   const failed = rows.filter(({ status }) => status === 'FAILED')
   const paid = rows.filter(({ status }) => !['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED'].includes(status))
   return fillFigures({

@@ -67,7 +67,7 @@ export function registerReportRoutes(app: Server, deps: Deps): void {
       ])
       return {
         ...{ ...period, isOver: window.to <= clock.now() },
-        // Computed, since the balance may change between two statements while the period is not over.
+        // Computed, since the balance may change between two queries while the period is not over.
         ...{ opening, closing: changes.reduce((sum, { amount }) => sum + amount, opening), changes, fees },
       }
     },

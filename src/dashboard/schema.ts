@@ -342,7 +342,7 @@ export type RefundPreview = Static<typeof RefundPreviewView>
 
 export const DeliveriesView = Type.Object({
   ...{ total: Count, totalPages: Count },
-  /** Filtered by type or period, only a part is counted. */
+  /** More than `total` match: filtered by endpoint, type, receiver or period, only a part is counted. */
   isMore: Flag,
   data: Type.Array(DeliveryView),
 })
@@ -386,7 +386,7 @@ export const ApiRequestsView = Type.Object({
       ...{ recordId: OrNull(Text), request: OrNull(FreeForm()) },
       response: OrNull(FreeForm()),
       problem: OrNull(Type.Object({ code: Text, errors: Type.Array(Type.Object({ field: Text, code: Text })) })),
-      /** Requests before this one that were too many to be written. */
+      /** Failed requests before this one that were too many to be written. */
       dropped: Count,
     }),
   ),

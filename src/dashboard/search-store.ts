@@ -19,9 +19,9 @@ export type Hit = {
   customerEmail: string | null
 }
 
-/** More results than these are not useful. */
-export const hitsMax = 20
-/** A search of all merchants reads at most this many records of each merchant per kind of search. */
+/** More results of one search are not useful. */
+const hitsMax = 20
+/** A search of all merchants by code, amount or name finds at most this many transactions of each. */
 const hitsOfEachMax = 5
 /** Withdrawals have no index of amounts: of one merchant the newest are read, or fewer of each. */
 const withdrawalsRead = 10_000

@@ -106,7 +106,7 @@ function registerReading(app: Server, deps: Deps): void {
       return {
         total,
         totalPages: Math.ceil(total / perPage),
-        // Filtered by endpoint, type, receiver or period, only this many are counted.
+        // Filtered by endpoint, type, receiver or period, only `deliveriesCountedMax` and one more are counted.
         isMore:
           total > deliveriesCountedMax &&
           (filters.endpointId ?? filters.type ?? filters.receiver ?? from ?? until) !== undefined,

@@ -105,7 +105,7 @@ function registerReading(app: Server, deps: Deps): void {
       const { clientId, amount, key, type } = request.body
       const merchantId = await findShownMerchantId(deps, userOf(request), clientId)
       if (merchantId === null)
-        throw invalidField('clientId', 'invalid', 'is required: the money of which client is withdrawn')
+        throw invalidField('clientId', 'invalid', 'is required: a withdrawal belongs to one client')
       const pixKey = type === undefined ? detectPixKey(key) : normalizePixKey({ key, type })
       if (!pixKey) throw invalidField('key', 'invalid', `is not a key of the type ${type}`)
       return await previewWithdrawal(deps, { merchantId, amount, pixKey, requestedBy: toActor(userOf(request)) })

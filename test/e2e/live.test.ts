@@ -1,4 +1,6 @@
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createLive } from '../../src/dashboard/live.ts'
 import { sql } from '../../src/db/sql.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { dispute, pollUntil } from '../support/disputes.ts'
@@ -155,6 +157,34 @@ describe('the stream of changes', () => {
     expect(staying.names).not.toContain('ended')
     expect((await open(leaving)).status).toBe(401)
     await closeAll()
+  })
+
+  it('does not end for a dashboard that opens while the sessions of others are checked', async () => {
+    const viewer = { id: 'ana', role: 'owner', merchant: null, permissions: [], needsSecondFactor: false }
+    let finishCheck = () => {}
+    const checked = new Promise<void>((resolve) => {
+      finishCheck = resolve
+    })
+    const live = createLive({
+      db: service.db,
+      log: pino({ level: 'silent' }),
+      findPeople: async (sessions) => {
+        await checked
+        return new Map(sessions.map((session) => [session.toString('hex'), viewer]))
+      },
+    })
+    // The first one begins the check.
+    const texts = ['first', 'second'].map((session) => {
+      const read = { text: '' }
+      live.open(viewer, Buffer.from(session))?.on('data', (part: Buffer) => {
+        read.text += part.toString()
+      })
+      return read
+    })
+    finishCheck()
+    await eventually(() => texts.every(({ text }) => text.includes('event: connected')))
+    for (const { text } of texts) expect(text).not.toContain('event: ended')
+    await live.stop()
   })
 
   it('is limited per person, and is no endless answer to anything but a reader of events', async () => {
