@@ -127,7 +127,11 @@ describe('the chain', () => {
       ],
       /^3 was changed, or the one before it was/,
     ],
-    ['an entry that was deleted from the log alone', [`delete from audit_log where actor = 'cli:bruno'`], /^2 was deleted/],
+    [
+      'an entry that was deleted from the log alone',
+      [`delete from audit_log where actor = 'cli:bruno'`],
+      /^2 was deleted/,
+    ],
     [
       'an entry that was deleted',
       ['delete from audit_chain where position = 2', `delete from audit_log where actor = 'cli:bruno'`],

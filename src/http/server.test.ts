@@ -107,7 +107,7 @@ it.each([
   { metricsToken: null, isPublic: true, sent: 'Bearer null', status: 401 },
   { metricsToken: 'a-metrics-token', isPublic: true, sent: 'Bearer a-metrics-token', status: 200 },
   { metricsToken: 'a-metrics-token', isPublic: false, sent: undefined, status: 401 },
-])('serves /metrics without a token only if none is set and no other machine can reach the service: %o', async (given) => {
+])('serves /metrics without a token only on a private service that has none: %o', async (given) => {
   const app = await testServer()
   app.addSchema({ $id: 'Problem', ...ProblemView })
   let collections = 0
