@@ -71,16 +71,17 @@ export async function search(
 ): Promise<SearchResults> {
   const terms = toSearchTerms(text)
   const found = (await find(db, { merchantId }, terms)).filter(({ type }) => type === 'transaction' || seesWithdrawals)
-  const matchedOf = new Map(found.map(({ id, matched }) => [id, matched]))
+  // A record may be found in several ways, such as by its customer's name and by its code.
+  const foundByCustomer = new Set(found.filter(({ matched }) => personal.has(matched)).map(({ id }) => id))
   const hits = found.length === 0 ? [] : await store.listHits(db, found)
   return {
-    customers: toCustomers(hits.filter(({ id }) => personal.has(matchedOf.get(id)))),
+    customers: toCustomers(hits.filter(({ id }) => foundByCustomer.has(id))),
     records: hits.map(toHitView),
     areNamesLimited: merchantId === null && terms.nameWords.length > 0 && (await store.areNamesLimited(db)),
   }
 }
 
-const personal: ReadonlySet<store.Matched | undefined> = new Set(['name', 'document', 'email'])
+const personal: ReadonlySet<store.Matched> = new Set(['name', 'document', 'email'])
 
 async function find(db: Reads, filter: MerchantFilter, terms: SearchTerms): Promise<store.Found[]> {
   const { id, endToEnd, document, email, amount, code, nameWords } = terms
