@@ -1,20 +1,22 @@
 import { type Db, empty, sql } from '../db/sql.ts'
 import { deadline } from '../transactions/dispute/store.ts'
+import type { ReviewReason } from '../withdrawals/status.ts'
 import type { WithdrawalRow } from '../withdrawals/store.ts'
 
 /** One merchant, or all if null; and the most that is counted, so that a long list costs no more. */
 type Bounds = { merchantId: string | null; limit: number }
 
-export type PendingRow = Pick<
-  WithdrawalRow,
-  'id' | 'merchant_id' | 'created_at' | 'requested_by' | 'review_reason' | 'amount'
->
+export type PendingRow = Pick<WithdrawalRow, 'id' | 'merchant_id' | 'created_at' | 'requested_by' | 'amount'>
 
-/** Withdrawals pending review, those waiting longest first. */
-export async function listPending(db: Db, { merchantId, limit }: Bounds): Promise<PendingRow[]> {
+/** Withdrawals pending review, for any reason or for one, those waiting longest first. */
+export async function listPending(
+  db: Db,
+  { merchantId, limit, reason }: Bounds & { reason?: ReviewReason },
+): Promise<PendingRow[]> {
   return await db.query<PendingRow>(sql`
-    select id, merchant_id, created_at, requested_by, review_reason, amount from withdrawals
+    select id, merchant_id, created_at, requested_by, amount from withdrawals
     where review_reason is not null ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
+      ${reason === undefined ? empty : sql`and review_reason = ${reason}`}
     order by created_at limit ${limit}`)
 }
 

@@ -116,8 +116,7 @@ async function findApprovals({ db }: Deps, scope: AttentionScope): Promise<Atten
 
 /** Suspected duplicates, which the merchant confirms or cancels. */
 async function findConfirmations(db: Db, { merchantId }: AttentionScope): Promise<AttentionItem[]> {
-  const pending = await listPending(db, { merchantId, limit: countMax })
-  const duplicates = pending.filter(({ review_reason: reason }) => reason === 'duplicate')
+  const duplicates = await listPending(db, { merchantId, limit: countMax, reason: 'duplicate' })
   return toCounted('withdrawals_to_confirm', sumOf(duplicates))
 }
 
