@@ -122,9 +122,9 @@ export async function changeScopes(
 }
 
 /**
- * Moves a merchant to another cell. From now on new charges are refused here, on every instance within a second, and the
- * refusal names the merchant's address there. What exists stays here. `to` null: the merchant has moved back. False if
- * the client does not exist.
+ * Moves a merchant to another cell. From now on new charges are refused here, on every instance within a second, and
+ * the refusal names the merchant's address there. What exists stays here. `to` null: the merchant has moved back. False
+ * if the client does not exist.
  */
 export async function moveClient(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,

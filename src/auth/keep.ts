@@ -14,8 +14,8 @@ export type Kept<Value> = {
 
 /**
  * Caches a value that is read from elsewhere. If it cannot be read, the cached value is used for up to a day, so that
- * an outage of the provider refuses nobody who has a token. While a read takes long, only the caller of `get` that began
- * it waits; the others get the cached value.
+ * an outage of the provider refuses nobody who has a token. While a read takes long, only the caller of `get` that
+ * began it waits; the others get the cached value.
  */
 export function keep<Value>(read: () => Promise<Value>): Kept<Value> {
   let known: { value: Value; readAt: number } | null = null

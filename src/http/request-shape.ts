@@ -28,9 +28,9 @@ const unknownMax = 20
 
 /**
  * Makes a function that prepares a value for the validator. The validator finds every error, so thousands of invalid
- * items would give several times as many errors: arrays and texts are cut to slightly more than their limit, so they are
- * still refused for the same reason. Optional fields that are null are removed: Jackson and System.Text.Json send those
- * that nobody has set.
+ * items would give several times as many errors: arrays and texts are cut to slightly more than their limit, so they
+ * are still refused for the same reason. Optional fields that are null are removed: Jackson and System.Text.Json send
+ * those that nobody has set.
  */
 export function createPreparer(schema: Schema): (data: unknown) => void {
   const shape = toShape(schema)

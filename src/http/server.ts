@@ -52,7 +52,7 @@ declare module 'fastify' {
     logOutage: (error: AppError) => void
     /** Whether the service is stopping: it is not ready, and each response closes its connection. */
     isStopping: () => boolean
-    /** Begins the stop, but still serves for this time, in which load balancers notice that the service is not ready. */
+    /** Begins the stop, but still serves for this time: load balancers notice that the service is not ready. */
     drain: (ms: number) => Promise<void>
   }
   interface FastifyContextConfig {

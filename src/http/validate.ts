@@ -25,8 +25,8 @@ type Part = 'body' | 'querystring' | 'params'
 type Options = { checkWebhookUrl: (url: string) => string | null }
 
 /**
- * Makes Fastify's validator. Bodies are validated strictly, without coercion; texts of a query or path become numbers and
- * arrays. `createPreparer` removes optional fields that are null. The error lists everything that is wrong with a
+ * Makes Fastify's validator. Bodies are validated strictly, without coercion; texts of a query or path become numbers
+ * and arrays. `createPreparer` removes optional fields that are null. The error lists everything that is wrong with a
  * request, and never a submitted value.
  */
 export function createValidator(options: Options) {

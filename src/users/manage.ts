@@ -54,8 +54,8 @@ export async function inviteUser(
  * Changes a user's role, or disables or enables the user. A disabled user loses access at once. If the user may no
  * longer invite others, their open invitations end.
  *
- * @throws {AppError} `not_found`; `user_not_possible` if no admin would be left, if the side has no such role, or if the
- *   identity provider gives the role
+ * @throws {AppError} `not_found`; `user_not_possible` if no admin would be left, if the side has no such role, or if
+ *   the identity provider gives the role
  */
 export async function changeUser(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
