@@ -141,7 +141,10 @@ export async function rotateEndpointSecret(
 }
 
 /** Applies the change to the deliveries that wait for their next attempt, in a job of the same commit. */
-export async function enqueueFollow(tx: Tx, { merchant_id: merchantId, id: endpointId }: EndpointRow): Promise<void> {
+export async function enqueueEndpointChange(
+  tx: Tx,
+  { merchant_id: merchantId, id: endpointId }: EndpointRow,
+): Promise<void> {
   await enqueueJob(tx, { name: followJob, key: `${followJob} ${endpointId}`, payload: { merchantId, endpointId } })
 }
 
