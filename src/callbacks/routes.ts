@@ -60,6 +60,10 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
           onRequest: async (request) => {
             requireCertificate(findAcquirer(request.params), request)
           },
+          onError: async ({ params }, _reply, error) => {
+            if (error instanceof AppError && error.code === 'malformed_json')
+              countRefusal(findAcquirer(params).name, 'unreadable')
+          },
           // The body has no schema: only ids are read from it, and no other text of a payer may cause a refusal.
           schema: { hide: true, params },
         },

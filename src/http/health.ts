@@ -100,7 +100,7 @@ export function registerHealthRoutes(app: Server, options: Options): void {
         response: {
           200: Type.String({
             description: 'All metrics as text',
-            examples: ['# TYPE guiche_transactions_total counter\nguiche_transactions_total 42\n'],
+            examples: ['# TYPE guiche_payouts_stopped gauge\nguiche_payouts_stopped 0\n'],
           }),
           401: problem('METRICS_TOKEN was not sent, or the service is public and none is set', ['invalid_token']),
         },
