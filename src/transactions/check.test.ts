@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { settleDepsWith } from '../../test/support/acquirer.ts'
@@ -129,6 +130,28 @@ it('never treats a CONCLUIDA charge as unpaid, even while the acquirer shows no 
   await checkDueTransactions(saying({ status: 'ATIVA' }), never)
   expect(await fetchTransaction(service, id)).toMatchObject({ status: 'FAILED' })
   expect(await openLate()).toEqual([])
+})
+
+it('checks a charge less and less often while the acquirer calls it paid before its expiry and shows no payment', async () => {
+  const { id } = await charge(service)
+  const levels: number[] = []
+  const log = pino({}, { write: (line: string) => void levels.push(JSON.parse(line).level) })
+  const pauseAfter = async (minutes: number) => {
+    service.clock.advance(minutes * 60_000)
+    const now = service.clock.now()
+    // As when its payment page is opened.
+    await service.db.query(sql`update transactions set check_at = ${now} where id = ${id}`)
+    await checkDueTransactions({ ...saying({ status: 'CONCLUIDA' }), log }, never)
+    const [row] = await service.db.query<{ at: Date }>(sql`select check_at as at from transactions where id = ${id}`)
+    return ((row?.at.getTime() ?? 0) - now.getTime()) / 1000
+  }
+  expect([await pauseAfter(2), await pauseAfter(18)]).toEqual([12, 120])
+  expect(levels).toEqual([40, 40])
+  expect(await pauseAfter(60)).toBeGreaterThan(120)
+  expect(levels).toEqual([40, 40, 50])
+  await service.db.query(sql`update transactions set check_at = ${service.clock.now()} where id = ${id}`)
+  await checkDueTransactions(saying({ status: 'ATIVA' }), never)
+  expect(await fetchTransaction(service, id)).toMatchObject({ status: 'FAILED' })
 })
 
 it('alerts while a charge is open an hour after it expired, with its code and without one', async () => {

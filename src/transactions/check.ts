@@ -90,7 +90,8 @@ async function orCheckAgain(deps: SettleDeps, row: TransactionRow, work: () => P
   } catch (error) {
     if (!isOutage(error))
       deps.log.error({ err: error, transactionId: row.id }, 'the check of a transaction failed and will be repeated')
-    await updateCheckAt(deps.db, row, nextCheckAt(openSince(row), deps.clock.now()))
+    const now = deps.clock.now()
+    await updateCheckAt(deps.db, row, nextCheckAt(openSince(row, now), now))
   }
 }
 
@@ -168,8 +169,8 @@ type Outcome = { fails: string | null; refused: string | null }
 /** Whether a transaction that waits for its payment was paid, canceled, removed, has expired, or is still open. */
 async function findOutcome(deps: SettleDeps, row: TransactionRow): Promise<Outcome> {
   const now = deps.clock.now()
-  const isExpired = row.pix_expires_at === null || now.getTime() >= row.pix_expires_at.getTime() + expiryGraceMs
-  const removal = row.cancel_requested_at && (await remove(deps.acquirers.named(row.acquirer), row, isExpired))
+  const expired = isExpired(row, now)
+  const removal = row.cancel_requested_at && (await remove(deps.acquirers.named(row.acquirer), row, expired))
   const settled = await settleOwned(deps, row)
   if (settled === 'removed') {
     return {
@@ -178,15 +179,16 @@ async function findOutcome(deps: SettleDeps, row: TransactionRow): Promise<Outco
     }
   }
   if (settled === 'completed') {
-    deps.log.error(
+    // The payment may show moments later: it takes a person only once the code has expired.
+    deps.log[expired ? 'error' : 'warn'](
       { transactionId: row.id, acquirer: row.acquirer },
       'the acquirer reports a charge as paid but does not show the payment: it is checked again; look the payment up at the acquirer',
     )
-    await updateCheckAt(deps.db, row, nextCheckAt(openSince(row), now, { maxMs: completedPauseMaxMs }))
+    await updateCheckAt(deps.db, row, nextCheckAt(openSince(row, now), now, { maxMs: completedPauseMaxMs }))
   } else if (settled === 'unpaid' || settled === 'gone') {
     const checkAt = new Date((row.pix_expires_at?.getTime() ?? 0) + expiryGraceMs)
     const refused = removal?.outcome === 'refused' ? removal.reason : null
-    if (isExpired) return { fails: failureMessages.expired, refused }
+    if (expired) return { fails: failureMessages.expired, refused }
     if (removal?.outcome === 'done')
       throw new AcquirerUnavailable('The acquirer still shows a removed charge as payable')
     // The acquirer refused to cancel it; or someone opened the payment page, which triggered this check.
@@ -198,11 +200,11 @@ async function findOutcome(deps: SettleDeps, row: TransactionRow): Promise<Outco
 }
 
 /** Null when its outcome is unknown and the charge has expired: then only whether it was paid matters. */
-async function remove(acquirer: Acquirer, { id }: TransactionRow, isExpired: boolean): Promise<Removal | null> {
+async function remove(acquirer: Acquirer, { id }: TransactionRow, expired: boolean): Promise<Removal | null> {
   try {
     return await acquirer.removeCharge(toTxid(id))
   } catch (error) {
-    if (isExpired && error instanceof AcquirerUnavailable) return null
+    if (expired && error instanceof AcquirerUnavailable) return null
     throw error
   }
 }
@@ -233,6 +235,11 @@ async function giveCode(
   deps.wakeDeliveries()
 }
 
-function openSince(row: TransactionRow): Date {
-  return row.pix_expires_at ?? row.created_at
+function isExpired({ pix_expires_at: expiresAt }: TransactionRow, now: Date): boolean {
+  return expiresAt === null || now.getTime() >= expiresAt.getTime() + expiryGraceMs
+}
+
+/** Before its expiry a charge is checked because a cancel was requested or its payment page was opened. */
+function openSince(row: TransactionRow, now: Date): Date {
+  return (isExpired(row, now) ? row.pix_expires_at : row.cancel_requested_at) ?? row.created_at
 }
