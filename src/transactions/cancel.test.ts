@@ -312,6 +312,23 @@ it('leaves the charge open and payable if the acquirer refuses, and checks it ag
   await untilStatus(service, id, 'PAID')
 })
 
+it('says so when the acquirer reports the charge as paid and does not show the payment', async () => {
+  const { id } = await charge(service)
+  const send: Send = async (request) => {
+    if (request.method === 'PATCH') return { status: 400, headers: {}, body: '{"detail":"cobrança concluída"}' }
+    const answer = await bank.handle(request)
+    if (!request.path.startsWith('/cob/')) return answer
+    return { ...answer, body: JSON.stringify({ ...JSON.parse(answer.body), status: 'CONCLUIDA' }) }
+  }
+  await expect(cancelTransaction(settleDepsWith(service, send), { merchantId, id, by: null })).rejects.toMatchObject({
+    code: 'acquirer_unavailable',
+    details: {
+      detail: expect.stringMatching(/^The acquirer reports the charge as paid but does not show the payment/),
+    },
+  })
+  expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED' })
+})
+
 it('ends a cancel that is never answered when the charge has expired and the acquirer says that it is unpaid', async () => {
   const { id } = await charge(service)
   const silent = removing(async () => lost)

@@ -1,7 +1,7 @@
 import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
 import { type By, recordAction } from '../audit/record.ts'
 import { AppError } from '../lib/errors.ts'
-import { checkOpen } from './check.ts'
+import { checkOpen, type Outcome } from './check.ts'
 import type { SettleDeps } from './settle.ts'
 import { failureCodeOf, type TransactionStatus } from './status.ts'
 import { findTransaction, lockTransaction, requestCancel, type TransactionRow } from './store.ts'
@@ -23,9 +23,10 @@ export async function cancelTransaction(
 ): Promise<TransactionRow> {
   const row = await commitRequest(deps, key)
   if (row.status !== 'PIX_QRCODE_GENERATED') return canceledOrThrow(row)
-  const refused = await checked(deps, row)
+  const { refused, isCompleted } = await checked(deps, row)
   const after = await findRow(deps, key)
   if (after.status !== 'PIX_QRCODE_GENERATED') return canceledOrThrow(after)
+  if (isCompleted) throw paymentNotShown(row.id)
   if (refused === null) throw notKnownYet(row.id)
   throw new AppError('acquirer_refused', {
     detail: `The acquirer refused to cancel the charge, so it can still be paid: ${refused}`,
@@ -55,7 +56,7 @@ async function findRow({ db }: SettleDeps, { merchantId, id }: { merchantId: str
   return row
 }
 
-async function checked(deps: SettleDeps, row: TransactionRow): Promise<string | null> {
+async function checked(deps: SettleDeps, row: TransactionRow): Promise<Outcome> {
   try {
     return await checkOpen(deps, row)
   } catch (error) {
@@ -74,6 +75,14 @@ function notKnownYet(transactionId: string): AppError {
   return new AppError('acquirer_unavailable', {
     detail:
       'The acquirer did not answer in time, so it is not known yet whether the charge can still be paid. The request is kept and will be resolved: fetch the transaction later, or repeat the request.',
+    members: { transactionId },
+  })
+}
+
+function paymentNotShown(transactionId: string): AppError {
+  return new AppError('acquirer_unavailable', {
+    detail:
+      'The acquirer reports the charge as paid but does not show the payment yet, so the charge is neither canceled nor PAID. It is checked again: fetch the transaction later. If it does not become PAID, the operator has to look the payment up at the acquirer.',
     members: { transactionId },
   })
 }

@@ -153,18 +153,20 @@ async function findLate(acquirer: Acquirer, row: TransactionRow): Promise<Charge
   return (await acquirer.findCharge(toTxid(row.id))) ?? failureMessages.expired
 }
 
-/**
- * Checks a transaction that waits for its payment, and makes it FAILED if nobody can pay it any more. Returns why the
- * acquirer refuses to cancel it, if it does.
- */
-export async function checkOpen(deps: SettleDeps, row: TransactionRow): Promise<string | null> {
-  const { fails, refused } = await findOutcome(deps, row)
-  if (fails !== null) await deps.settlement.fail(deps.db, [{ row, reason: fails }])
-  return refused
+/** Checks a transaction that waits for its payment, and makes it FAILED if nobody can pay it any more. */
+export async function checkOpen(deps: SettleDeps, row: TransactionRow): Promise<Outcome> {
+  const outcome = await findOutcome(deps, row)
+  if (outcome.fails !== null) await deps.settlement.fail(deps.db, [{ row, reason: outcome.fails }])
+  return outcome
 }
 
-/** `fails`: why the transaction fails. `refused`: why the acquirer does not cancel it. */
-type Outcome = { fails: string | null; refused: string | null }
+/**
+ * `fails`: why the transaction fails. `refused`: why the acquirer does not cancel it. `isCompleted`: the acquirer
+ * reports the charge as paid, but does not show the payment yet.
+ */
+export type Outcome = { fails: string | null; refused: string | null; isCompleted: boolean }
+
+const open: Outcome = { fails: null, refused: null, isCompleted: false }
 
 /** Whether a transaction that waits for its payment was paid, canceled, removed, has expired, or is still open. */
 async function findOutcome(deps: SettleDeps, row: TransactionRow): Promise<Outcome> {
@@ -173,10 +175,7 @@ async function findOutcome(deps: SettleDeps, row: TransactionRow): Promise<Outco
   const removal = row.cancel_requested_at && (await remove(deps.acquirers.named(row.acquirer), row, expired))
   const settled = await settleOwned(deps, row)
   if (settled === 'removed') {
-    return {
-      fails: (await isToBeCanceled(deps, row)) ? failureMessages.canceled : failureMessages.removed,
-      refused: null,
-    }
+    return { ...open, fails: (await isToBeCanceled(deps, row)) ? failureMessages.canceled : failureMessages.removed }
   }
   if (settled === 'completed') {
     // The payment may show moments later: it takes a person only once the code has expired.
@@ -185,18 +184,20 @@ async function findOutcome(deps: SettleDeps, row: TransactionRow): Promise<Outco
       'the acquirer reports a charge as paid but does not show the payment: it is checked again; look the payment up at the acquirer',
     )
     await updateCheckAt(deps.db, row, nextCheckAt(openSince(row, now), now, { maxMs: completedPauseMaxMs }))
-  } else if (settled === 'unpaid' || settled === 'gone') {
+    return { ...open, isCompleted: true }
+  }
+  if (settled === 'unpaid' || settled === 'gone') {
     const checkAt = new Date((row.pix_expires_at?.getTime() ?? 0) + expiryGraceMs)
     const refused = removal?.outcome === 'refused' ? removal.reason : null
-    if (expired) return { fails: failureMessages.expired, refused }
+    if (expired) return { ...open, fails: failureMessages.expired, refused }
     if (removal?.outcome === 'done')
       throw new AcquirerUnavailable('The acquirer still shows a removed charge as payable')
     // The acquirer refused to cancel it; or someone opened the payment page, which triggered this check.
     if (removal) await withdrawCancel(deps.db, row, checkAt)
     else await updateCheckAt(deps.db, row, checkAt)
-    return { fails: null, refused }
+    return { ...open, refused }
   }
-  return { fails: null, refused: null }
+  return open
 }
 
 /** Null when its outcome is unknown and the charge has expired: then only whether it was paid matters. */
