@@ -15,6 +15,7 @@ import { amountsOf, linkState } from '../links/state.ts'
 import { deleteLinkCharge, findLinkWithTotals } from '../links/store.ts'
 import { type CreateDeps, createTransaction } from '../transactions/create.ts'
 import { Customer } from '../transactions/schema.ts'
+import { findTransactionByKey } from '../transactions/store.ts'
 import {
   type Entered,
   type EnteredField,
@@ -144,6 +145,11 @@ async function order(
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     if (error.code === 'acquirer_unavailable') return toUnavailable(error)
+    // The form was sent before, and its link was changed since. The amount and the customer are in the key.
+    if (error.code === 'idempotency_key_reused') {
+      const first = await findTransactionByKey(deps.db, merchantId, key)
+      if (first) return { id: first.id }
+    }
     if (error.code !== 'acquirer_refused' && error.code !== 'merchant_moved') throw error
     await deleteLinkCharge(deps.db, { merchantId, key })
     return error.code === 'merchant_moved' ? 'disabled' : 'refused'

@@ -141,6 +141,15 @@ describe('a payment link', () => {
     expect((await detail(link.id)).reserved).toBe(1)
   })
 
+  it('leads to the charge already made when its form is sent again after the link was changed', async () => {
+    const link = await made()
+    const request = randomUUID()
+    const { location } = await send(link.url, { request })
+    expect((await change(link, { title: 'Another name', webhookUrl: receiver.url, stock: 5 })).status).toBe(200)
+    expect(await send(link.url, { request })).toMatchObject({ status: 303, location })
+    expect((await detail(link.id)).reserved).toBe(1)
+  })
+
   it('with an open amount accepts what is between its limits, and says what is wrong', async () => {
     const link = await made({ amount: null, amountMin: 1_000, amountMax: 500_000, needsCustomer: true })
     const customer = { name: 'Maria da Silva', email: 'maria@example.com', document: '529.982.247-25' }
