@@ -48,7 +48,9 @@ export type PaymentRow = Brand & {
 export async function findPayment(db: Db, id: string): Promise<PaymentRow | null> {
   const [row] = await db.query<PaymentRow>(
     sql`
-      select merchant_id, id, case when attribution_reversed_at is null then status else 'FAILED' end as status, ${brandColumns}, coalesce(amount_paid, amount) as amount, pix_uri, pix_expires_at, error_message, return_url, payment_date,
+      select merchant_id, id, case when attribution_reversed_at is null then status else 'FAILED' end as status, ${brandColumns},
+        case when attribution_reversed_at is null then coalesce(amount_paid, amount) else amount end as amount,
+        pix_uri, pix_expires_at, error_message, return_url, payment_date,
         status_dates[cardinality(status_dates)] as changed_at,
         case when attribution_reversed_at is null then end_to_end end as end_to_end, payer->>'document' as payer_document, receiver,
         case when end_to_end is null then 0 else amount_returned + coalesce((

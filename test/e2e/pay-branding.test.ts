@@ -159,19 +159,19 @@ describe('the receipt', () => {
   })
 
   it('is neither on the page nor a PDF once it is known that the payer paid for something else', async () => {
-    const { id, endToEnd, suspended } = await payUnattributed(service)
-    const url = await linkOf(id)
+    const { id, url } = await make()
+    const { endToEnd, suspended } = await payUnattributed(service)
     const by = { actor: 'cli:test' }
     const deps = { ...service, settlement: createSettlement(service), wakeDeliveries: () => {} }
     await recordAttribution(deps, { id: suspended.id, transactionId: id, by })
     const path = `/dashboard/api/transaction/${id}/receipt.pdf`
     const statuses = async () => [(await fetch(`${url}/receipt.pdf`)).status, (await owner.call(path)).status]
     expect(await statuses()).toEqual([200, 200])
-    expect((await open(url)).text).toContain(endToEnd)
+    expect((await open(url)).text).toMatch(new RegExp(`10,00[\\s\\S]*${endToEnd}`))
     await recordReversal(deps, { id: suspended.id, by })
     const { text } = await open(url)
-    for (const wrong of [endToEnd, 'Comprovante', 'Devolvido', 'devolvido']) expect(text).not.toContain(wrong)
-    expect(text).toContain('Código indisponível')
+    for (const wrong of [endToEnd, 'Comprovante', 'Devolvido', 'devolvido', '10,00']) expect(text).not.toContain(wrong)
+    expect(text).toMatch(/Código indisponível[\s\S]*25,90/)
     expect(await statuses()).toEqual([404, 404])
   })
 
