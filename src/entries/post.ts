@@ -130,7 +130,7 @@ async function replay(tx: Tx, requested: EntryRow): Promise<PostedEntry> {
       code: 'duplicate',
     })
   }
-  const compared = ['type', 'merchant_id', 'acquirer', 'amount', 'debit', 'credit'] as const
+  const compared = ['type', 'merchant_id', 'acquirer', 'amount', 'debit', 'credit', 'reference', 'description'] as const
   const fields = compared.filter((name) => first[name] !== requested[name])
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'entry')
   return { entry: first, isReplay: true }

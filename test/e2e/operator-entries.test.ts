@@ -230,6 +230,8 @@ describe('at the dashboard', () => {
     const { body } = await send(fields)
     expect(body).toEqual({ state: 'booked', id: expect.any(String) })
     expect((await send(fields)).body).toEqual(body)
+    const other = await send({ ...fields, reference: 'TED 9', description: 'another' })
+    expect([other.status, other.body.errors?.map(({ field }) => field)]).toEqual([422, ['reference', 'description']])
     expect(await accountsOf(merchantId)).toMatchObject({ available: available + 4_000 })
     expect(await actionsOf(body.id ?? '')).toEqual(['entry.pay_in'])
     const listed = await people[2]?.call('/dashboard/api/entry')
