@@ -38,18 +38,19 @@ export async function saveListedUntil(
 }
 
 /**
- * Has the lists of all acquirers read again from this moment on. Each `listed_until` changes, so that no running poll
- * saves.
+ * Has the lists of all acquirers read again from this moment on. Each cursor changes, so that no running poll saves.
+ * With a `returns_read_from` in the future, the list of returned payments starts again with the first part.
  */
 export async function readListsAgain(tx: Tx, from: Date): Promise<void> {
   await tx.query(sql`
     update acquirer_cursors set
-      listed_until = least(listed_until - interval '1 millisecond', ${from}::timestamptz), returns_read_from = null`)
+      listed_until = least(listed_until - interval '1 millisecond', ${from}::timestamptz),
+      returns_read_from = greatest(returns_read_from, timestamptz '9999-01-01') + interval '1 millisecond'`)
 }
 
 /**
- * The moment down to which an acquirer's list of returned payments has been read; null before the first part and after
- * the last one.
+ * The moment down to which an acquirer's list of returned payments has been read; null or in the future before the
+ * first part, and null after the last one.
  */
 export async function findReturnsReadFrom(db: Db, acquirer: string): Promise<Date | null> {
   const rows = await db.query<{ from: Date | null }>(sql`

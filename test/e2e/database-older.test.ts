@@ -165,6 +165,21 @@ it('a poll that was running meanwhile does not undo that the lists are read agai
   whileListing = async () => {}
   await pollAll()
   for (const { until } of await cursors()) expect(until).toEqual(service.clock.now())
+
+  // Meanwhile, after the first of the older parts, which are read from the newest to the oldest.
+  const ended = new AbortController()
+  let lists = 0
+  whileListing = async () => {
+    lists += 1
+    if (lists === 2) await service.db.transaction(async (tx) => await readListsAgain(tx, from))
+    if (lists === 3) ended.abort()
+  }
+  await pollReturns(deps, ended.signal)
+  const [row] = await service.db.query<{ from: Date | null }>(sql`
+    select returns_read_from as from from acquirer_cursors where acquirer = 'another'`)
+  expect(row?.from?.getTime() ?? 0, 'it starts again with the first part').toBeGreaterThan(
+    service.clock.now().getTime(),
+  )
 })
 
 it('notices at its start that the database is older than the file in DATA_DIR', async () => {
