@@ -1,5 +1,6 @@
-import { isSwitchedOff } from './bacen/client.ts'
-import { amount, count, dateTime, isRecord, type Json, list, record, text } from './bacen/read.ts'
+import { bareList, isSwitchedOff } from './bacen/client.ts'
+import { readEntries } from './bacen/pages.ts'
+import { amount, count, dateTime, isRecord, type Json, record, text } from './bacen/read.ts'
 import { isProblem } from './bacen/reason.ts'
 import { type Answered, type Finding, missing, ok, type ProbeResult, refusal, skipped } from './probe-finding.ts'
 
@@ -39,15 +40,15 @@ function listed(subject: string, field: string, result: ProbeResult, path: strin
   const { answer, body } = result
   if (answer.status < 200 || answer.status > 299)
     return missing(subject, refusal(result), answer.status === 400 ? `${setting}, overrides.list.daysMax` : setting)
-  const entries = body && (body[field] !== undefined || body.parametros !== undefined) ? list(body, field) : null
+  const entries = body && readEntries(body, field)
   if (!entries) return missing(subject, `an answer without a list "${field}"`, setting)
   return ok(subject, `the list of the last day has ${entries.length} on its first page`)
 }
 
 /** Payments work without it, so a refusal is a warning. */
 export function balance(subject: string, result: ProbeResult, setting: string): Finding {
-  if (!('error' in result) && result.answer.status >= 200 && result.answer.status < 300 && result.body)
-    return ok(subject, 'the PSP reports the balance of the account')
+  const isYes = !('error' in result) && result.answer.status >= 200 && result.answer.status < 300
+  if (isYes && result.body && !result.body[bareList]) return ok(subject, 'the PSP reports the balance of the account')
   const why = 'error' in result ? result.error : refusal(result)
   return {
     subject,
@@ -86,7 +87,7 @@ function pages(body: Json, pageSize: number): Finding {
 }
 
 function times(body: Json): Finding {
-  const entries = (list(body, 'pix') ?? []).filter(isRecord)
+  const entries = (readEntries(body, 'pix') ?? []).filter(isRecord)
   const broken = entries.filter((entry) => dateTime(entry, 'horario') === null)
   if (entries.length === 0) return skipped('times', 'no payment to check')
   if (broken.length > 0) return missing('times', `${broken.length} payments have a time that cannot be read`, null)
@@ -102,7 +103,7 @@ function times(body: Json): Finding {
 
 /** Reconciliation compares the agreed fee with the fee in the list. */
 function fees(body: Json): Finding {
-  const entries = (list(body, 'pix') ?? []).filter(isRecord)
+  const entries = (readEntries(body, 'pix') ?? []).filter(isRecord)
   if (entries.length === 0) return skipped('fees', 'no payment to check')
   const named = entries.filter((entry) => amount(record(entry, 'gnExtras'), 'tarifa') !== null)
   if (named.length > 0) return ok('fees', `${named.length} of ${entries.length} payments have their fee`)

@@ -99,6 +99,21 @@ describe('a PSP', () => {
     expect(JSON.stringify(findings)).not.toContain('secret')
   })
 
+  it('that answers with bare lists passes, and their entries are checked', async () => {
+    const { findingOf } = await probe(settingsOf(), (request, answer) => {
+      if (isList(request)) return json(200, [{ endToEndId: 'E', valor: '1.00', horario: 'yesterday' }])
+      return request.path.endsWith('/infracoes') || request.path.endsWith('/saldo') ? json(200, []) : answer
+    })
+    const line = (entries: number) => ({
+      state: 'ok',
+      said: expect.stringContaining(`has ${entries} on its first page`),
+    })
+    expect(findingOf('payments')).toMatchObject(line(1))
+    expect(findingOf('times')).toMatchObject({ state: 'missing' })
+    expect(findingOf('disputes (MED)')).toMatchObject(line(0))
+    expect(findingOf('balance')).toMatchObject({ state: 'warning' })
+  })
+
   it('that requires a UUID gets a new one with each request', async () => {
     const { requests } = await probe(settingsOf({ headers: { 'x-correlationID': '{uuid}' } }))
     const ids = requests.map(({ headers }) => headers['x-correlationID'])

@@ -1,11 +1,11 @@
 import type { Clock } from '../lib/clock.ts'
 import { toBalanceQuery } from './bacen/balance.ts'
-import { toRequest, withUuid } from './bacen/client.ts'
+import { parseBody, toRequest, withUuid } from './bacen/client.ts'
 import type { HttpRequest, Send } from './bacen/http.ts'
 import { toQuery } from './bacen/pages.ts'
 import type { ProtocolProfile } from './bacen/profile.ts'
 import { explainReach } from './bacen/reach.ts'
-import { isRecord, type Json, text } from './bacen/read.ts'
+import { type Json, text } from './bacen/read.ts'
 import { isProblem, toReason } from './bacen/reason.ts'
 import { warnDays } from './bacen/renewal.ts'
 import { requestToken } from './bacen/token.ts'
@@ -124,8 +124,7 @@ function createGetter({ profile }: AcquirerSettings, { send }: ProbeDeps, token:
 
 function parse(body: string): Json | null {
   try {
-    const value: unknown = JSON.parse(body)
-    return isRecord(value) ? value : null
+    return parseBody(body)
   } catch {
     return null
   }

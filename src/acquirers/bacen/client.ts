@@ -185,7 +185,7 @@ function read({ status, headers, body }: HttpResponse): Answer {
     throw new AcquirerUnavailable(`The acquirer answered ${status}`)
   }
   if (isYes && body.trim() === '') return { ok: true, body: {} }
-  const parsed = parse(body)
+  const parsed = parseBody(body)
   // A 404 without a readable body may come from a proxy on the way, which has no charges.
   if (!parsed) throw new AcquirerUnavailable(`The acquirer answered ${status} with a body that cannot be read`)
   if (isYes) return { ok: true, body: parsed }
@@ -203,7 +203,8 @@ function hostOf(location: string | undefined): string {
   return location !== undefined && URL.canParse(location) ? new URL(location).host : 'elsewhere'
 }
 
-function parse(body: string): Json | null {
+/** Null for what is neither a record nor a list, which is then in the field {@link bareList}. */
+export function parseBody(body: string): Json | null {
   try {
     const parsed: unknown = JSON.parse(body)
     if (Array.isArray(parsed)) return { [bareList]: parsed, erros: parsed }

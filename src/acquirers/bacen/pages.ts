@@ -114,7 +114,7 @@ async function* listPages(
 }
 
 /** Null for what is not a list. An answer with neither the list nor its parameters must not count as an empty list. */
-function readEntries(body: Json, field: string): unknown[] | null {
+export function readEntries(body: Json, field: string): unknown[] | null {
   const found = body[bareList] ?? body[field]
   if (found === undefined && body.parametros === undefined) return null
   return listOf({ found }, 'found')
