@@ -38,8 +38,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
       service.clock.advance(20_000 + index * 7_000)
       if (index === 1) continue
       await payAt(service, uri)
-      await untilStatus(service, id, 'PAID')
-      paid = id
+      paid = (await untilStatus(service, id, 'PAID')).id
     }
     owner = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
     desktop = await visit(browser)
@@ -126,8 +125,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByLabel('External code').fill('order-2026-1001 ')
     await page.getByText('1 in all').waitFor()
     expect(new URL(page.url()).search).toBe('?minAmount=10000&externalCode=order-2026-1001')
-    // The space stays in the input: another word may follow it.
-    expect(await page.getByLabel('External code').inputValue()).toBe('order-2026-1001 ')
+    expect(await page.getByLabel('External code').inputValue()).toMatch(/ $/)
     const saved = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export' }).click()
     await page.getByRole('menuitem', { name: 'For Excel' }).click()
