@@ -144,7 +144,11 @@ async function openNetwork(
   const secrets = await loadSecrets(pool, await newSigningJwk())
   const signer = await readSigningJwk(secrets.signingJwk)
   const faultProfile = openFaultProfile(pool)
-  if (options.personality) await faultProfile.change(options.personality)
+  const { personality } = options
+  if (personality) {
+    const kept = personality.name === undefined ? await faultProfile.current() : {}
+    await faultProfile.change({ ...kept, ...personality })
+  }
   const readScopes = createScopeReader({ clock, tokenKey: secrets.tokenKey })
   const dialect = { quirks, tokenLimit, readScopes, controlToken, sendCallback }
   return { pool, clock, log, baseUrl, secrets, signer, faultProfile, ...dialect, ...openQueues(pool), ...life }

@@ -108,12 +108,13 @@ function toDialect(name = 'generic'): DialectName {
   throw new Error(`There is no dialect "${name}". Available: ${dialectNames.join(', ')}.`)
 }
 
-/** Without either option nothing changes: the bank behaves as in its last run. A seed alone selects `honest`. */
+/** Without either option nothing changes: the bank behaves as in its last run. A seed alone keeps the personality. */
 function toFaultProfile({ personality, seed }: SimulatorRun): FaultProfileInput | null {
   if (personality === undefined && seed === undefined) return null
-  const name = presetNames.find((one) => one === (personality ?? 'honest'))
-  if (!name) throw new Error(`There is no personality "${personality}". Available: ${presetNames.join(', ')}.`)
-  return { name, ...(seed !== undefined && { seed }) }
+  const name = presetNames.find((one) => one === personality)
+  if (personality !== undefined && !name)
+    throw new Error(`There is no personality "${personality}". Available: ${presetNames.join(', ')}.`)
+  return { ...(name && { name }), ...(seed !== undefined && { seed }) }
 }
 
 function describeProfile({ name, seed }: FaultProfileFields): string {

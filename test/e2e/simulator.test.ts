@@ -123,6 +123,22 @@ it('shows its certificate to a callback address that requires one, and trusts th
   expect(proxy.refused()).toBeGreaterThan(0)
 })
 
+it('keeps the personality of its last run when only the seed changes', async () => {
+  const { dataDir, remove } = await makeDataDir()
+  cleanups.push(remove)
+  const place = { dataDir, databaseUrl: database.connectionString }
+  const personalityWith = async (options: { personality?: string; seed?: number }) => {
+    const simulator = await startOwnSimulator(options, place)
+    const { body } = await simulator.control('personality', {})
+    await simulator.stop()
+    return body
+  }
+  expect(await personalityWith({ personality: 'late', seed: 3 })).toMatchObject({ name: 'late', seed: 3 })
+  const { traits } = await personalityWith({})
+  expect(await personalityWith({ seed: 7 })).toEqual({ name: 'late', seed: 7, traits })
+  expect(await personalityWith({ personality: 'honest' })).toEqual({ name: 'honest', seed: 1, traits: {} })
+})
+
 describe('a mistake', () => {
   it.each([
     [['--port', 'abc'], 'A whole number from 1 to 65535'],
