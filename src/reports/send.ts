@@ -166,7 +166,7 @@ async function findRecipients(db: Db, schedule: ScheduleRow): Promise<RecipientR
 }
 
 type File = { filename: string; contentType: string; content: Buffer }
-/** `isTooLarge`: it is offered on the screen instead. */
+/** `isTooLarge`: no file is attached, and the mail links to the screen that has them. */
 type Files = { files: File[]; isTooLarge: boolean }
 
 /** Null: the day is not closed yet. */
@@ -187,7 +187,8 @@ async function makeFiles(deps: ReportDeps, schedule: ScheduleRow, period: Period
     files.push({ filename: `${filename}.pdf`, contentType: 'application/pdf', content })
     files.push({ filename: `${filename}.jws`, contentType: 'application/jose', content: Buffer.from(row.statement) })
   }
-  return { files, isTooLarge: false }
+  const isTooLarge = files.reduce((sum, { content }) => sum + content.length, 0) > attachmentBytesMax
+  return { files: isTooLarge ? [] : files, isTooLarge }
 }
 
 /** Null if it is larger than a mail may be. */

@@ -223,6 +223,21 @@ it('sends the closed days to the operator, once they are signed', async () => {
   ])
 })
 
+it('links to the closed days that are too large for a mail', async () => {
+  const before = mailServer.mails.length
+  service.clock.set(new Date('2026-04-29T07:00:00-03:00'))
+  await service.runJob('reconciliation.close')
+  await service.db.query(sql`
+    insert into closed_days (acquirer, day, version, run_id, signed_at, statement, sha256)
+    select acquirer, day, version + 1, run_id, signed_at, statement || repeat('A', ${8 * 1024 * 1024}), sha256
+    from closed_days where day = '2026-04-28'`)
+  await sendDue('2026-04-29T07:00:00-03:00')
+  const [mail, ...more] = mailServer.mails.slice(before).filter(({ to }) => to[0] === admin)
+  expect(more).toEqual([])
+  expect(mail).toMatchObject({ subject: '[Guichê] Closed day, 28/04/2026', attachments: [] })
+  expect(mail?.text).toMatch(/too large for an e-mail.*\/dashboard\/reconciliation\?tab=days/s)
+})
+
 it('a report is given up, with the reason, when the mail server was removed after its period was over', async () => {
   const { body } = await schedule({ every: 'day', recipients: [await idOf(owner)] })
   const key = { merchantId: await findSandboxMerchant(service), scheduleId: body.id, firstDay: '2026-04-27' }
