@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -157,6 +157,21 @@ describe('guiche listen', () => {
     expect(await line.read(['events', 'resend', id, '--forward-to', receiver.url])).toContain(' 204 in ')
     expect(receiver.events.filter((event) => event.id === id)).toHaveLength(2)
     expect(receiver.refused).toEqual([])
+  })
+
+  it('says what to do about a damaged file', async () => {
+    const folder = join(home, '.guiche')
+    const [name = ''] = await readdir(folder)
+    await writeFile(join(folder, name), '{"position":')
+    const ofHome = await openCommandLine({ environment: { HOME: home, DATA_DIR: service.dataDir } })
+    const listen = ['listen', '--forward-to', receiver.url]
+    await ofHome.expectFailure(listen, /listen-\w+\.json is damaged.* Delete it/)
+    await ofHome.stop()
+
+    await writeFile(join(home, 'sandbox.json'), '')
+    const damaged = await openCommandLine({ environment: { DATA_DIR: home } })
+    await damaged.expectFailure(['try'], /sandbox\.json is damaged.* delete it and set GUICHE_URL/)
+    await damaged.stop()
   })
 
   it('has an event sent to its webhook again', async () => {

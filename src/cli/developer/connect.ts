@@ -66,5 +66,23 @@ export function sandboxPath(): string {
 
 /** The credentials of the sandbox client, which the service writes at its first start. Null if there are none. */
 export async function readSandboxFile(): Promise<SandboxFile | null> {
-  return await readFile(sandboxPath(), 'utf8').then(JSON.parse, () => null)
+  return await readJsonFile<SandboxFile>(
+    sandboxPath(),
+    'Restore it from a backup, or delete it and set GUICHE_URL, GUICHE_CLIENT_ID and GUICHE_CLIENT_SECRET.',
+  )
+}
+
+/**
+ * Null if there is no such file.
+ *
+ * @throws if it is not JSON, with the `remedy`
+ */
+export async function readJsonFile<Content>(path: string, remedy: string): Promise<Content | null> {
+  const text = await readFile(path, 'utf8').catch(() => null)
+  if (text === null) return null
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new Error(`${path} is damaged: it is not JSON. ${remedy}`, { cause })
+  }
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type FeedEvent, type Guiche, GuicheError, type WebhookEventType } from '../../../sdk/src/index.ts'
 import { inReais } from '../../lib/money.ts'
 import { checkWebhookUrl } from '../../webhooks/address.ts'
 import { toPlain, write } from '../print.ts'
-import { type Connection, type ConnectOptions, connect } from './connect.ts'
+import { type Connection, type ConnectOptions, connect, readJsonFile } from './connect.ts'
 import { type Answered, describeAnswer, forward, isAccepted, newWebhookSecret } from './deliver.ts'
 import { paint } from './say.ts'
 
@@ -129,7 +129,8 @@ async function openMemory({ baseUrl, clientId }: Connection, forwardTo: string) 
     .digest('hex')
     .slice(0, 16)
   const path = join(folder, `listen-${name}.json`)
-  const saved: Saved = await readFile(path, 'utf8').then(JSON.parse, () => ({}))
+  const remedy = 'Delete it: `guiche listen` then begins with the next event.'
+  const saved = (await readJsonFile<Saved>(path, remedy)) ?? {}
   return {
     saved,
     async save(now: Required<Saved>) {
