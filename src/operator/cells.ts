@@ -55,12 +55,25 @@ async function fetchMetrics(url: string, token: string | null): Promise<string |
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
     })
-    const text = await answer.text()
+    const text = await readText(answer)
     if (answer.status === 401 || answer.status === 403) return 'refused'
-    return answer.ok && text.length < bytesMax ? text : null
+    return answer.ok ? text : null
   } catch {
     return null
   }
+}
+
+/** Null if it is too long. */
+async function readText({ body }: Response): Promise<string | null> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length
+    // Leaving the loop cancels the rest.
+    if (bytes > bytesMax) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
 }
 
 type Sample = { name: string; labels: Record<string, string>; value: number }

@@ -1,9 +1,13 @@
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CellsView } from '../../src/dashboard/operator-schema.ts'
 import { sql } from '../../src/db/sql.ts'
+import { readCells } from '../../src/operator/cells.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { charge, untilStatus } from '../support/payments.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
@@ -167,4 +171,25 @@ describe('a merchant that moves from a to b', () => {
     await lines.a.runJson(['client', 'move-back', clientOf('a')])
     await eventually(async () => (await cells.a.call('/transaction', { body: smallestTransaction() })).status === 201)
   })
+})
+
+it('reads no more of a cell’s answer than metrics can have', async () => {
+  const chunk = Buffer.alloc(64 * 1024, '#')
+  const chunksMax = 1_000
+  let sent = 0
+  const server = createServer((_, response) => {
+    const send = () => {
+      if (sent === chunksMax) return response.end()
+      sent += 1
+      return response.write(chunk, send)
+    }
+    send()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const [read] = await readCells({ cells: [{ cell: 'e', address }], metricsToken: null })
+  expect(read?.state).toBe('unreachable')
+  expect(sent).toBeLessThan(chunksMax / 2)
+  server.closeAllConnections()
+  server.close()
 })
