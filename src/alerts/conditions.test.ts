@@ -111,6 +111,7 @@ it('writes times and amounts as people read them', () => {
   const at = { subject: '{}', value: 26 * hour }
   expect(wordAlert({ ...at, kind: 'suspense_waits' }, 'en').fact).toBe('For 26 hours')
   expect(wordAlert({ ...at, kind: 'suspense_waits' }, 'pt').fact).toBe('Há 26 horas')
+  expect(wordAlert({ ...at, value: 1.5, kind: 'suspense_waits' }, 'en').fact).toBe('For 1 second')
   const deadline = { subject: '{"day":"2026-11-20"}', kind: 'dispute_deadline' } as const
   expect(wordAlert({ ...deadline, value: 5 * hour }, 'en').fact).toBe('Time left: 5 hours')
   expect(wordAlert({ ...deadline, value: -hour }, 'en').fact).toBe('The deadline has passed')

@@ -120,7 +120,7 @@ function writeValue(fact: Fact, value: number, language: Language): string {
   const locale = locales[language]
   if (fact === 'cents') return new Intl.NumberFormat(locale, { style: 'currency', currency: 'BRL' }).format(value / 100)
   if (fact === 'count' || fact === 'days') return new Intl.NumberFormat(locale).format(value)
-  const [unit, seconds] = units.find(([, size]) => value >= 2 * size) ?? units[2]
+  const [unit, seconds] = units.find(([, size]) => value >= 2 * size) ?? units[3]
   const format = new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' })
   return format.format(Math.max(0, Math.floor(value / seconds)))
 }
