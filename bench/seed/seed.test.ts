@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureSchema } from '../../simulator/store.ts'
 import { type Db, raw, sql } from '../../src/db/sql.ts'
@@ -12,7 +13,7 @@ import { findTransaction } from '../../src/transactions/store.ts'
 import { findBreaches } from '../../src/verification.ts'
 import { attemptErrors } from '../../src/webhooks/attempt-errors.ts'
 import { manualClock } from '../../test/support/clock.ts'
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { addMerchants, createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import type { Transaction } from '../../test/support/payments.ts'
 import { fetchToken, startTestService, type TestService } from '../../test/support/service.ts'
 import { eventually } from '../../test/support/webhooks.ts'
@@ -204,7 +205,7 @@ describe('a seeded database', () => {
     const [open, ...expiring] = underWay.open
     const [refunding] = underWay.refunding
     const [accepted] = underWay.accepted
-    if (!open || !refunding || !accepted) throw new Error('there is one of each')
+    if (!open || expiring.length === 0 || !refunding || !accepted) throw new Error('there is at least one of each')
 
     const token = await fetchToken(service.baseUrl, seeded.largest)
     const paid = await service.call('/sandbox/payment', { token, body: { uri: open.pix_uri } })
@@ -229,6 +230,14 @@ describe('a seeded database', () => {
     await service.stop()
     await expect(seed(database.db)).rejects.toThrow('This database is in use')
   })
+})
+
+it('changes nothing in a database that is in use', async () => {
+  const { db, drop } = await createTestDatabase()
+  await addMerchants(db, [randomUUID()])
+  await expect(seed(db)).rejects.toThrow('This database is in use')
+  expect(await db.query(sql`select to_regnamespace('simulator') as schema`)).toEqual([{ schema: null }])
+  await drop()
 })
 
 it('makes the same amounts, times and outcomes for the same options', async () => {

@@ -45,13 +45,13 @@ export async function seedDatabase({ db, clock, key, baseUrl }: Deps, options: S
   const startedAt = performance.now()
   const now = clock.now()
   if ((await listLivingInstances(db)).length > 0) throw new Error('Guichê is running on this database. Stop it first.')
+  const [existing] = await db.query(sql`select from clients limit 1`)
+  if (existing) throw new Error('This database is in use: choose another DATA_DIR or DATABASE_URL.')
   await ensureSchema(db.pool)
   await insertBaseUrl(db.pool, baseUrl)
   const { locationKey } = await loadSecrets(db.pool, await newSigningJwk())
   const [onePercent, small, largest] = await db.transaction(async (tx) => {
     await tx.query(sql`set local statement_timeout = 0`)
-    const [existing] = await tx.query(sql`select from clients limit 1`)
-    if (existing) throw new Error('This database is in use: choose another DATA_DIR or DATABASE_URL.')
     // Generated money must never be paid out.
     await enterEnvironment(tx, 'simulated')
     const since = new Date(now.getTime() - options.days * 24 * 3_600_000)
