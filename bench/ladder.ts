@@ -2,7 +2,15 @@ import { merge, percentile } from './load/histogram.ts'
 import type { ReceiverReport } from './load/receivers.ts'
 import { createResults, type Results, toErrors, toMs, toNumber } from './results.ts'
 import { addMerchants } from './service.ts'
-import { connections, merchantsCount, openSteadyLoad, type Steady, type SteadyLoad, toClients } from './steady.ts'
+import {
+  connections,
+  merchantsCount,
+  openSteadyLoad,
+  type Slice,
+  type Steady,
+  type SteadyLoad,
+  toClients,
+} from './steady.ts'
 import { type Observed, startWatched, type Watched } from './watch.ts'
 import { showSeen } from './watched-tables.ts'
 
@@ -12,7 +20,9 @@ const p99MaxMs = 100
 const kneeWanted = 2000
 /** After a start most of the code is not compiled yet. */
 const firstWarmUp = { perSecond: 500, seconds: 10 }
-const warmUpMaxSeconds = 5
+const warmUpSeconds = 5
+/** The warm-up of a long rung is this part of it, and so creates twice the charges that the rung pays. */
+const warmUpShareMin = 0.2
 /** For webhooks that are missing at the end of a rung. */
 const lateMs = 3_000
 
@@ -32,11 +42,13 @@ export async function ladder(options: {
   const load = await openSteadyLoad(watched.service.port, await addMerchants(watched.service, merchantsCount))
   const done: Rung[] = []
   try {
-    await load.run({ ...firstWarmUp, seconds: Math.min(firstWarmUp.seconds, seconds) })
-    for (const perSecond of rungs) {
-      const rung = await climb({ perSecond, seconds, load, watched })
+    const ofWarmUp = { seconds: Math.min(seconds, Math.max(warmUpSeconds, seconds * warmUpShareMin)) }
+    const warmUps = rungs.map((perSecond) => ({ perSecond, ...ofWarmUp }))
+    await load.run({ ...firstWarmUp, seconds: Math.min(firstWarmUp.seconds, seconds) }, warmUps[0] ?? null)
+    for (const [index, warmUp] of warmUps.entries()) {
+      const rung = await climb({ warmUp, seconds, next: warmUps[index + 1] ?? null, load, watched })
       done.push(rung)
-      say(`${perSecond}/s: ${toRow(rung).join(' | ')}`)
+      say(`${rung.perSecond}/s: ${toRow(rung).join(' | ')}`)
       if (!isFast(rung)) break
     }
   } finally {
@@ -47,17 +59,20 @@ export async function ladder(options: {
   return results.toMarkdown()
 }
 
-/** The charges of the warm-up are paid in the rung. */
+/** The charges of the warm-up are paid in the rung, and those of the rung in the warm-up of the next one. */
 async function climb(options: {
-  perSecond: number
+  warmUp: Slice
   seconds: number
+  next: Slice | null
   load: SteadyLoad
   watched: Watched
 }): Promise<Rung> {
-  const { perSecond, seconds, load, watched } = options
-  await load.run({ perSecond, seconds: Math.min(warmUpMaxSeconds, seconds) })
+  const { warmUp, seconds, next, load, watched } = options
+  const { perSecond } = warmUp
+  const counted = { perSecond, seconds }
+  await load.run(warmUp, counted)
   const end = await watched.begin()
-  const steady = await load.run({ perSecond, seconds })
+  const steady = await load.run(counted, next)
   const seen = await end()
   const { created, paid, delivered } = steady
   const late = await load.readLate(created.count + (paid?.count ?? 0) - delivered.count, lateMs)

@@ -54,13 +54,14 @@ export async function soak({
     const slices50Ms: number[] = []
     const slices99Ms: number[] = []
     const bodiesMs: number[] = []
-    await load.run({ perSecond: createsPerSecond, seconds: warmUpSeconds })
+    const counted = { perSecond: createsPerSecond, seconds: sliceSeconds }
+    await load.run({ perSecond: createsPerSecond, seconds: warmUpSeconds }, counted)
     const endPeriod = await watched.begin()
     for (let slice = 1; slice <= slices; slice += 1) {
       const readings: number[] = []
       const reading = setInterval(() => readings.push(readBodies()), 1_000)
       const { created, paid, delivered } = await load
-        .run({ perSecond: createsPerSecond, seconds: sliceSeconds })
+        .run(counted, slice < slices ? counted : null)
         .finally(() => clearInterval(reading))
       merge(whole.creates, created.latency)
       merge(whole.delivered, delivered.latency)

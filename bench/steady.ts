@@ -11,19 +11,20 @@ export const merchantsCount = 50
  * requests a second, and the backlog after a stall would never shrink.
  */
 export const connections = 256
-/** This part of the charges of a slice is paid, in the next slice. */
+/** A slice pays as many charges as this part of those that it creates. They are charges of the slice before. */
 const paidShare = 0.1
-/** The next slice may be longer by this factor: that of a rung follows a short warm-up. */
-const nextLongerMax = 4
 
 export type Slice = { perSecond: number; seconds: number }
 
 /** The outcome of a slice. */
 export type Steady = { created: Report; paid: Report | null; delivered: ReceiverReport }
 
-/** Creates at a fixed rate, with webhooks to a receiver that answers at once; one in ten is paid in the next slice. */
+/**
+ * Creates at a fixed rate, with webhooks to a receiver that answers at once; one in ten is paid. A slice keeps as many
+ * codes as the next one pays.
+ */
 export type SteadyLoad = {
-  run(slice: Slice): Promise<Steady>
+  run(slice: Slice, next: Slice | null): Promise<Steady>
   /** The webhooks since the end of the last slice: waits for `waitFor` of them, `waitMs` at most. */
   readLate(waitFor: number, waitMs: number): Promise<ReceiverReport>
   close(): void
@@ -37,25 +38,28 @@ export async function openSteadyLoad(port: number, merchants: Merchant[]): Promi
   const common = createJob({ port, merchants, connections, seconds: 0, warmUpSeconds: 0, webhookUrls: receivers.urls })
   let unpaid: string[] = []
 
-  async function pay({ perSecond, seconds }: Slice): Promise<Report | null> {
-    const uris = unpaid.slice(0, Math.round(perSecond * seconds))
+  async function pay(slice: Slice): Promise<Report | null> {
+    const uris = unpaid.slice(0, toPaid(slice))
     if (uris.length === 0) return null
     const requests = uris.map((uri) =>
       toRequest({ method: 'POST', path: '/sandbox/payment', token: merchants[0]?.token, body: { uri } }),
     )
-    return await payer.request({ ...common, connections: 64, perSecond, requests, once: true })
+    return await payer.request({
+      ...common,
+      connections: 64,
+      perSecond: slice.perSecond * paidShare,
+      requests,
+      once: true,
+    })
   }
 
   const readLate: SteadyLoad['readLate'] = async (waitFor, waitMs) =>
     await receivers.worker.request({ task: 'read', waitFor, waitMs })
 
   return {
-    async run({ perSecond, seconds }) {
-      const keep = { pattern: '"uri":"([^"]+)"', max: perSecond * paidShare * seconds * nextLongerMax }
-      const [created, paid] = await Promise.all([
-        creator.request({ ...common, perSecond, seconds, keep }),
-        pay({ perSecond: perSecond * paidShare, seconds }),
-      ])
+    async run(slice, next) {
+      const keep = next && { pattern: '"uri":"([^"]+)"', max: toPaid(next) }
+      const [created, paid] = await Promise.all([creator.request({ ...common, ...slice, keep }), pay(slice)])
       unpaid = created.kept.flat()
       return { created, paid, delivered: await readLate(0, 0) }
     },
@@ -64,6 +68,10 @@ export async function openSteadyLoad(port: number, merchants: Merchant[]): Promi
       for (const worker of [creator, payer, receivers.worker]) worker.end()
     },
   }
+}
+
+function toPaid({ perSecond, seconds }: Slice): number {
+  return Math.round(perSecond * paidShare * seconds)
 }
 
 /** By route, as the tables of a watched period want them. */
