@@ -111,7 +111,12 @@ export async function startService(options: {
   endWithUs(child)
   await log.close()
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  await untilReady(child, port, logFile)
+  await untilReady(child, port, logFile).catch(async (error: unknown) => {
+    // The caller removes its data folder.
+    child.kill()
+    await ended
+    throw error
+  })
   const startMs = performance.now() - startedAt
   const server = await attachEmbeddedPostgres({ dataDir })
   if (server === null) throw new Error('the PostgreSQL that the service started is not there')

@@ -119,19 +119,20 @@ async function measureList({ service, lists, token }: Filled, name: string, perP
 
 async function fill({ say }: Bench, size: number): Promise<Filled> {
   const dataDir = await makeDataDir()
+  let service: Service | null = null
+  const close = async () => {
+    await service?.stop()
+    await removeDataDir(dataDir)
+  }
   try {
     const { onePercent } = await seedFolder(dataDir, { transactions: size, say })
-    const service = await startService({ dataDir })
+    service = await startService({ dataDir })
     const token = await fetchToken(service.port, onePercent)
-    const close = async () => {
-      await service.stop()
-      await removeDataDir(dataDir)
-    }
     say('waiting until the service has verified the ledger of the inserted transactions')
     await untilQuiet(service)
     return { size, own: onePercent.transactions, service, token, close, lists: await chooseLists(service, token) }
   } catch (error) {
-    await removeDataDir(dataDir)
+    await close()
     throw error
   }
 }

@@ -11,37 +11,43 @@ const readyMaxMs = 60_000
 
 /** Create with an acquirer in another process over HTTP, like a real one, but which answers immediately. */
 export async function remote(bench: Bench): Promise<void> {
-  const { results, service, merchants, rounds, seconds, say } = bench
   const dataDir = await makeDataDir()
   try {
     const simulator = await startSimulator(dataDir)
-    const gateway = await startService({
-      dataDir,
-      processes: bench.processes,
-      environment: { SIMULATOR_URL: `http://127.0.0.1:${simulator.port}` },
-    })
     try {
-      const others = await addMerchants(gateway, merchants.length)
-      const seen = { here: [] as Measured[], remote: [] as Measured[] }
-      for (let round = 1; round <= rounds; round += 1) {
-        say(`create with an acquirer over HTTP, round ${round} of ${rounds}`)
-        const common = { connections: 64, seconds }
-        seen.here.push(await measure(service, createJob({ ...common, port: service.port, merchants })))
-        seen.remote.push(await measure(gateway, createJob({ ...common, port: gateway.port, merchants: others })))
-      }
-      const share = medianRate(seen.remote) / medianRate(seen.here)
-      results.section(
-        'Create with an acquirer over HTTP',
-        'The simulated network as a process of its own (`guiche simulator`), with a PostgreSQL of its own, queried over loopback; 64 connections.',
-      )
-      results.row(toRow('acquirer in the same process', seen.here))
-      results.row(toRow('acquirer over HTTP', seen.remote, `${share.toFixed(2)} ×`))
+      await compare(bench, { dataDir, simulatorUrl: `http://127.0.0.1:${simulator.port}` })
     } finally {
-      await gateway.stop()
       await simulator.stop()
     }
   } finally {
     await removeDataDir(dataDir)
+  }
+}
+
+async function compare(
+  bench: Bench,
+  { dataDir, simulatorUrl }: { dataDir: string; simulatorUrl: string },
+): Promise<void> {
+  const { results, service, merchants, processes, rounds, seconds, say } = bench
+  const gateway = await startService({ dataDir, processes, environment: { SIMULATOR_URL: simulatorUrl } })
+  try {
+    const others = await addMerchants(gateway, merchants.length)
+    const seen = { here: [] as Measured[], remote: [] as Measured[] }
+    for (let round = 1; round <= rounds; round += 1) {
+      say(`create with an acquirer over HTTP, round ${round} of ${rounds}`)
+      const common = { connections: 64, seconds }
+      seen.here.push(await measure(service, createJob({ ...common, port: service.port, merchants })))
+      seen.remote.push(await measure(gateway, createJob({ ...common, port: gateway.port, merchants: others })))
+    }
+    const share = medianRate(seen.remote) / medianRate(seen.here)
+    results.section(
+      'Create with an acquirer over HTTP',
+      'The simulated network as a process of its own (`guiche simulator`), with a PostgreSQL of its own, queried over loopback; 64 connections.',
+    )
+    results.row(toRow('acquirer in the same process', seen.here))
+    results.row(toRow('acquirer over HTTP', seen.remote, `${share.toFixed(2)} ×`))
+  } finally {
+    await gateway.stop()
   }
 }
 
