@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /**
@@ -43,8 +43,7 @@ for (const [before, after] of [
   [`guiche-sdk-${former}.tgz`, `guiche-sdk-${version}.tgz`],
   [`guiche-sdk/${former}`, `guiche-sdk/${version}`],
 ])
-  for (const path of git('grep', '-lF', before).split('\n'))
-    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(before, after))
+  for (const path of listFilesWith(before)) writeFileSync(path, readFileSync(path, 'utf8').replaceAll(before, after))
 const today = new Date().toISOString().slice(0, 10)
 writeFileSync('CHANGELOG.md', changelog.replace(heading, `## Unreleased\n\n## ${version} - ${today}\n`))
 
@@ -54,6 +53,13 @@ process.stdout.write(`Release ${version} is committed and tagged. To publish it:
 
 function git(...args) {
   return execFileSync('git', args, { encoding: 'utf8' }).trim()
+}
+
+/** `git grep` exits with 1 when no file has the text, which is no error. */
+function listFilesWith(text) {
+  const { status, stdout, stderr } = spawnSync('git', ['grep', '-lF', text], { encoding: 'utf8' })
+  if (status !== 0 && status !== 1) throw new Error(`git grep failed: ${stderr}`)
+  return stdout.split('\n').filter((path) => path !== '')
 }
 
 function refuseIf(isRefused, reason) {

@@ -57,6 +57,12 @@ it('a release sets every version, dates the changelog, commits and tags; an uncl
   expect([git('status', '--porcelain'), git('describe')]).toEqual(['', 'v99.0.0'])
   // Nothing has changed since.
   expect(release('99.0.1')).toEqual([1, expect.stringContaining('nothing under "## Unreleased"')])
+
+  // The documents need not name the package files.
+  for (const path of ['docs/sdk.md', 'docs/installation.md']) write(path, read(path).replaceAll('99.0.0', 'x'))
+  write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- Something new.\n')
+  git('commit', '--quiet', '--all', '--message', 'Change something')
+  expect(release('99.0.1')).toEqual([0, expect.stringContaining('git push origin main v99.0.1')])
 })
 
 function release(version: string): [status: number | null, output: string] {
