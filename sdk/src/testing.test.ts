@@ -57,3 +57,15 @@ it('answers 204 to webhooks that verify and keeps them, and 401 to others', asyn
     await receiver.close()
   }
 })
+
+it('answers 413 to a webhook that is too large', async () => {
+  const receiver = await createWebhookReceiver({ secret })
+  try {
+    const body = 'x'.repeat(2 * 1024 * 1024)
+    // A connection that is closed before the body has arrived is reset only now and then.
+    for (let sent = 0; sent < 30; sent += 1)
+      expect((await fetch(receiver.url, { method: 'POST', body })).status).toBe(413)
+  } finally {
+    await receiver.close()
+  }
+})

@@ -158,9 +158,9 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array | null> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of request) {
-    chunks.push(chunk)
     length += chunk.length
-    if (length > bodyMaxBytes) return null
+    // Leaving the loop would destroy the request, and the sender would get a reset connection instead of the answer.
+    if (length <= bodyMaxBytes) chunks.push(chunk)
   }
-  return Buffer.concat(chunks)
+  return length > bodyMaxBytes ? null : Buffer.concat(chunks)
 }
