@@ -32,6 +32,8 @@ it.each(['transaction', 'withdrawal'])('makes events of each status of a %s, as 
 it('makes a record with the fields that the test sets, and those that follow from them', () => {
   const { data } = createTestEvent('transaction.paid', { amount: 100, id: 'mine', sequence: 9 })
   expect(data).toMatchObject({ id: 'mine', amountPaid: 100, sequence: 9 })
+  const refunded = createTestEvent('transaction.refunded', { amount: 100 })
+  expect(refunded.data).toMatchObject({ amountRefunded: 100, refunds: [{ amount: 100, status: 'REFUNDED' }] })
 })
 
 it('answers 204 to webhooks that verify and keeps them, and 401 to others', async () => {

@@ -1,5 +1,5 @@
 import type { WebhookEventOf, WebhookEventType } from '../event-types.ts'
-import type { AccountHolder, Transaction, TransactionStatus, Withdrawal, WithdrawalStatus } from '../types.ts'
+import type { AccountHolder, Refund, Transaction, TransactionStatus, Withdrawal, WithdrawalStatus } from '../types.ts'
 
 /**
  * An event as Guichê would send it, of a made-up record. `data` sets the fields that matter to the test.
@@ -34,7 +34,6 @@ type Made = { now: Date; amount?: number }
 const amountDefault = 2590
 /** Statuses before a payment. */
 const unpaid: readonly TransactionStatus[] = ['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']
-const returned: readonly TransactionStatus[] = ['REFUNDED', 'INFRACTION']
 
 function makeTransaction(status: TransactionStatus, { now, amount = amountDefault }: Made): Transaction {
   const isPaid = !unpaid.includes(status)
@@ -49,8 +48,8 @@ function makeTransaction(status: TransactionStatus, { now, amount = amountDefaul
     ...history([...before, status], now),
     ...(isPaid && {
       amountPaid: amount,
-      amountRefunded: returned.includes(status) ? amount : 0,
-      refunds: [],
+      amountRefunded: status === 'REFUNDED' ? amount : 0,
+      refunds: status === 'REFUNDED' || status === 'PROCESSING_REFUND' ? [makeRefund(status, { now, amount })] : [],
       amountReturned: status === 'INFRACTION' ? amount : 0,
       disputes: [],
       returns: [],
@@ -66,6 +65,18 @@ function makeTransaction(status: TransactionStatus, { now, amount = amountDefaul
     },
     errorMessage: status === 'FAILED' ? 'PIX QR code expired' : null,
     ...(status === 'FAILED' && { failureCode: 'expired' }),
+  }
+}
+
+function makeRefund(status: 'REFUNDED' | 'PROCESSING_REFUND', { now, amount }: Required<Made>): Refund {
+  const isDone = status === 'REFUNDED'
+  return {
+    id: crypto.randomUUID(),
+    amount,
+    status: isDone ? 'REFUNDED' : 'PROCESSING',
+    endToEndRefund: isDone ? makeEndToEnd(now).replace('E', 'D') : null,
+    reason: null,
+    createdAt: now.toISOString(),
   }
 }
 
