@@ -141,6 +141,7 @@ async function sendOnce<Result>(
   const abort = () => controller.abort(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   let isLate = false
+  let isReadLater = false
   const timer = setTimeout(
     () => {
       isLate = true
@@ -157,7 +158,11 @@ async function sendOnce<Result>(
       signal: controller.signal,
       ...(body !== undefined && { body }),
     })
-    if (response.ok) return await read(response)
+    if (response.ok) {
+      // The caller reads an export after this, and can still abort it.
+      isReadLater = call.accept !== undefined
+      return await read(response)
+    }
     throw toError({
       status: response.status,
       headers: response.headers,
@@ -170,8 +175,7 @@ async function sendOnce<Result>(
     throw toConnectionError(call, { cause: error, requestId, timeoutMs: isLate ? timeoutMs : null })
   } finally {
     clearTimeout(timer)
-    // An export is read after this, and the caller can still abort it.
-    if (!call.accept) signal?.removeEventListener('abort', abort)
+    if (!isReadLater) signal?.removeEventListener('abort', abort)
   }
 }
 

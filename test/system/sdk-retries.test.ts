@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   AuthenticationError,
@@ -196,13 +197,15 @@ describe('an abort', () => {
 
   it('ends an export that is being read', async () => {
     const controller = new AbortController()
-    proxy.plan('GET /transaction.csv', {
+    proxy.plan('GET /transaction.csv', unavailable, {
       status: 200,
       headers: { 'content-type': 'text/csv' },
       body: 'id',
       neverEnds: true,
     })
     const answer = await guiche.transactions.export({}, { signal: controller.signal, timeoutMs: 5_000 })
+    // Only that of the last try.
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
     controller.abort()
     await expect(answer.text()).rejects.toMatchObject({ name: 'AbortError' })
   })
