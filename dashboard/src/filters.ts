@@ -7,8 +7,10 @@ import { useLocation, useSearchParams } from 'wouter'
  */
 const personalNames = new Set(['customerName', 'customerDocument', 'customerEmail', 'customerPhone', 'pixKey'])
 
+/** What the address also has for other parts of the screen: the merchant, and the day of the balances. */
+const ofScreen = ['client', 'at']
 /** What a list's address also has. */
-const notFilters = new Set(['client', 'page', 'after', 'before', 'sort'])
+const notFilters = new Set([...ofScreen, 'page', 'after', 'before', 'sort'])
 
 const nothing: Readonly<Record<string, string>> = {}
 let personal: Readonly<Record<string, Readonly<Record<string, string>>>> = {}
@@ -79,13 +81,10 @@ export function useFilters() {
         return next
       })
     },
-    /** Removes all filters except the merchant. */
+    /** Removes all filters of the list. */
     clear: () => {
       setPersonal({ ...personal, [list]: nothing })
-      setQuery((before) => {
-        const client = before.get('client')
-        return new URLSearchParams(client === null ? {} : { client })
-      })
+      setQuery((before) => new URLSearchParams([...before].filter(([name]) => ofScreen.includes(name))))
     },
     /** Goes to the page after or before a place of the list, or to the first one. */
     moveTo: (to: { after: string } | { before: string } | Record<string, never>, options?: { replace: boolean }) =>

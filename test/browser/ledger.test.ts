@@ -214,7 +214,12 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
 
     const merchantId = await findSandboxMerchant(service)
     const owner = await visit(browser, { locale: 'pt-BR', width: 390 })
-    await signIn(owner.page, service, await inviteUser(service, { role: 'owner', merchantId }), '/ledger?kind=fee')
+    await signIn(
+      owner.page,
+      service,
+      await inviteUser(service, { role: 'owner', merchantId }),
+      `/ledger?kind=fee&at=${day}`,
+    )
     await owner.page
       .getByRole('link', { name: /^Tarifa, lançamento/ })
       .first()
@@ -222,6 +227,14 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     expect(await owner.page.getByRole('link', { name: /^Pagamento, / }).count()).toBe(0)
     expect(await owner.page.getByRole('button', { name: /Alterar a tarifa/ }).count()).toBe(0)
     await owner.checkScreen('statement-portuguese')
+    const clear = owner.page.getByRole('button', { name: 'Limpar filtros' })
+    await clear.click()
+    await owner.page
+      .getByRole('link', { name: /^Pagamento, / })
+      .first()
+      .waitFor()
+    // The day of the balances is no filter of the entries.
+    expect([new URL(owner.page.url()).search, await clear.count()]).toEqual([`?at=${day}`, 0])
     await owner.page
       .getByRole('link', { name: /^Tarifa, lançamento/ })
       .first()
