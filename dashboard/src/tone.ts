@@ -1,3 +1,6 @@
+/** Longer than the tones and the start of the loudspeakers take. */
+const closeAfterMs = 3_000
+
 /** Two short tones. A browser that allows no sound plays none. */
 export function playTone(): void {
   const audio = new AudioContext()
@@ -11,6 +14,7 @@ export function playTone(): void {
     tone.connect(volume).connect(audio.destination)
     tone.start(audio.currentTime + place * seconds)
     tone.stop(audio.currentTime + (place + 1) * seconds)
-    if (place === 1) tone.onended = () => void audio.close()
   }
+  // The tones of a context that the browser suspends never end, and would all sound once it allows them.
+  setTimeout(() => void audio.close(), closeAfterMs)
 }
