@@ -69,8 +69,9 @@ export async function findObstacle(
 }
 
 const dependences = {
-  own_account: 'you invited or reset the account that the request came from, or one that did so',
-  account_of_requester: 'the account that the request came from invited you or reset your password, or one that did so',
+  own_account: 'you invited or reset the account that the request came from, directly or through other accounts',
+  account_of_requester:
+    'the account that the request came from invited you or reset your password, directly or through other accounts',
   same_inviter: 'one person invited or reset both your account and the account that the request came from',
 }
 
