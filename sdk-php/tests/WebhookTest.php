@@ -27,6 +27,14 @@ final class WebhookTest extends TestCase
         self::assertInstanceOf(Withdrawal::class, Webhook::verify(self::SECRET, $signed->headers, $signed->body)->data);
     }
 
+    public function testMoneyOfATestEventIsReturnedOnlyOnce(): void
+    {
+        foreach (['paid' => [0, 0], 'refunded' => [2590, 0], 'infraction' => [0, 2590]] as $status => $amounts) {
+            $data = TestEvent::create("transaction.$status")->data;
+            self::assertSame($amounts, [$data->amountRefunded, $data->amountReturned]);
+        }
+    }
+
     public function testHeadersAreReadAsEachFrameworkGivesThem(): void
     {
         ['webhook-id' => $id, 'webhook-timestamp' => $time, 'webhook-signature' => $signature] = SignedWebhook::of(self::SECRET, $body = '{"id":"e","type":"new.type","timestamp":"2026-11-24T00:00:00Z","data":{}}', id: 'e')->headers;

@@ -29,6 +29,14 @@ it.each(['transaction', 'withdrawal'])('makes events of each status of a %s, as 
   }
 })
 
+it.each([
+  ['transaction.paid', 0, 0],
+  ['transaction.refunded', 2590, 0],
+  ['transaction.infraction', 0, 2590],
+] as const)('makes a %s whose money is returned at most once', (type, amountRefunded, amountReturned) => {
+  expect(createTestEvent(type).data).toMatchObject({ amountRefunded, amountReturned })
+})
+
 it('makes a record with the fields that the test sets, and those that follow from them', () => {
   const { data } = createTestEvent('transaction.paid', { amount: 100, id: 'mine', sequence: 9 })
   expect(data).toMatchObject({ id: 'mine', amountPaid: 100, sequence: 9 })

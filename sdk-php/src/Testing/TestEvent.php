@@ -44,7 +44,6 @@ final class TestEvent
         $isPaid = !in_array($status, self::UNPAID, true);
         $path = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'];
         $before = array_slice($path, 0, $isPaid ? 3 : ($status === 'FAILED' ? 2 : 1));
-        $isReturned = in_array($status, ['REFUNDED', 'INFRACTION'], true);
         return [
             'id' => self::uuid(),
             'acquirer' => 'simulator',
@@ -54,7 +53,7 @@ final class TestEvent
             ...self::history([...array_values(array_diff($before, [$status])), $status]),
             ...($isPaid ? [
                 'amountPaid' => $amount,
-                'amountRefunded' => $isReturned ? $amount : 0,
+                'amountRefunded' => $status === 'REFUNDED' ? $amount : 0,
                 'refunds' => [],
                 'amountReturned' => $status === 'INFRACTION' ? $amount : 0,
                 'disputes' => [],
