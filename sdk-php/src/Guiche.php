@@ -110,7 +110,7 @@ final class Guiche
         $isBare = is_array($parts) && !array_intersect_key($parts, array_flip(['user', 'pass', 'query', 'fragment']));
         if (!$isBare || !in_array(strtolower($parts['scheme'] ?? ''), ['http', 'https'], true) || ($parts['host'] ?? '') === '') {
             // The message does not show the URL, which may contain a password.
-            throw new \InvalidArgumentException('baseUrl must be an http or https address without credentials, such as https://pix.example.com');
+            throw new \InvalidArgumentException('baseUrl must be an http or https address without credentials, query or fragment, such as https://pix.example.com');
         }
         return rtrim($text, '/');
     }

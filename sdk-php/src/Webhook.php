@@ -24,7 +24,7 @@ final class Webhook
      *     http_response_code(401);
      *     exit;
      * }
-     * // It comes again, for example after a refund of a part: ship an order that is not paid yet.
+     * // This event comes again, for example after a partial refund: ship each order only once.
      * if ($event->type === 'transaction.paid') shipOnce($event->data->externalCode, $event->data->amountPaid);
      * http_response_code(204);
      * ```

@@ -8,8 +8,9 @@ use Guiche\Http\Response;
 use Guiche\Types\FieldError;
 
 /**
- * Every exception that the SDK throws, except for an `InvalidArgumentException` or another `LogicException` when you call it
- * with wrong arguments. The message says what happened and what to do; it never contains a secret or a token.
+ * Every exception that the SDK throws because of the service or of a webhook. Others are an `InvalidArgumentException` or
+ * another `LogicException` for wrong arguments, and the `OverflowException` of `RecordList::all()`. The message says what
+ * happened and what to do; it never contains a secret or a token.
  *
  * ```php
  * try {
@@ -56,7 +57,7 @@ class GuicheException extends \RuntimeException
         public readonly array $errors = [],
         /** The idempotency key of the request. Repeat the request with this key, and it is carried out only once. */
         public readonly ?string $idempotencyKey = null,
-        /** The transaction that the acquirer refused, or whose outcome is not known yet. */
+        /** The transaction that the acquirer refused to create or to cancel, or whose outcome is not known yet. */
         public readonly ?string $transactionId = null,
         ?\Throwable $previous = null,
     ) {

@@ -11,8 +11,8 @@ final class Call
      * @param string $path appended to the base address; parts from the caller have been checked
      * @param array<string, mixed> $query
      * @param null|array<string, mixed> $body
-     * @param bool $isRepeatable true if sending the call twice has the same effect as sending it once: true for GETs and
-     *     calls with an idempotency key
+     * @param bool $isRepeatable true if sending the call twice has the same effect as sending it once, such as a GET or a
+     *     call with an idempotency key
      * @param bool $isForm the body is sent as a form instead of JSON
      */
     public function __construct(

@@ -36,7 +36,7 @@ final class Client
     }
 
     /**
-     * Retried only if the call `isRepeatable` or the body has an idempotency key.
+     * After a lost answer it is repeated only if the call `isRepeatable` or the body has an idempotency key.
      *
      * @template Result of Model
      * @param class-string<Result> $class
@@ -65,7 +65,11 @@ final class Client
         return $this->request(new Call('PATCH', $path, body: $body, isRepeatable: true), $class, $options);
     }
 
-    /** @param Options $options */
+    /**
+     * Not repeated after a lost answer: a second deletion would find nothing.
+     *
+     * @param Options $options
+     */
     public function delete(string $path, array $options): void
     {
         $this->send(new Call('DELETE', $path), $options);

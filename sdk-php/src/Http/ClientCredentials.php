@@ -59,11 +59,11 @@ final class ClientCredentials implements Tokens
     private function fetch(array $options): array
     {
         $requestedAt = time();
+        // Repeatable, since an extra token has no effect.
         $call = new Call('POST', '/auth/token', body: [
             'client_id' => $this->clientId,
             'client_secret' => $this->clientSecret,
             'grant_type' => 'client_credentials',
-            // An extra token has no effect.
         ], isRepeatable: true, isForm: true);
         $response = $this->sender->send($call, null, $options);
         $grant = json_decode($response->body, true);

@@ -6,7 +6,8 @@ namespace Guiche\Http;
 
 /**
  * Keeps an access token between requests of PHP, which share no memory: without a store, each request that calls the API
- * fetches a token first. Whoever can read the store can use the token for up to a quarter of an hour.
+ * fetches a token first. Whoever can read the store can use the token until it expires, by default after a quarter of an
+ * hour.
  */
 interface TokenStore
 {

@@ -36,7 +36,7 @@ final class Deliveries
 
     /**
      * Delivers an event again, with the full series of attempts: to every address that it was sent to, or to the endpoint
-     * `endpointId`. The SDK does not retry this call: each call may deliver once more.
+     * `endpointId`. The SDK does not repeat this call after a lost answer: each call may deliver once more.
      *
      * @param Options $options
      */

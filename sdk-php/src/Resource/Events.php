@@ -46,14 +46,15 @@ final class Events
      *
      * ```php
      * foreach ($guiche->events->follow(['after' => loadPosition() ?? 'start']) as $event) {
-     *     // It comes again, for example after a refund of a part: ship an order that is not paid yet.
+     *     // This event comes again, for example after a partial refund: ship each order only once.
      *     if ($event->type === 'transaction.paid') shipOnce($event->data->externalCode, $event->data->amountPaid);
      *     savePosition($event->position);
      * }
      * ```
      *
      * @param FeedQuery $query `after` is `start` by default; `end` skips the past
-     * @param null|callable(GuicheException): void $onInterruption called when the service cannot be reached
+     * @param null|callable(GuicheException): void $onInterruption called each time the service cannot be reached
+     *     or is overloaded
      * @param Options $options
      * @return \Generator<int, FeedEvent>
      * @throws GuicheException `position_unknown` if the feed does not have the position: the service's database was restored
@@ -72,12 +73,12 @@ final class Events
                 }
                 $query['after'] = $page->next;
                 $pauseMs = self::FIRST_PAUSE_MS;
-                // Too many requests of the same merchant wait.
+                // An empty page at once: too many requests wait already, so the service does not let this one wait.
                 if ($page->data !== [] || $page->hasMore || hrtime(true) - $startedAt > self::FIRST_PAUSE_MS * 1_000_000) {
                     continue;
                 }
             } catch (GuicheException $error) {
-                // What ends without a change of the request.
+                // Of other errors, a later request gets the same answer.
                 if (!$error instanceof ConnectionException && $error->status !== 429 && ($error->status ?? 0) < 500) {
                     throw $error;
                 }

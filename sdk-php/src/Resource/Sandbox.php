@@ -13,7 +13,7 @@ use Guiche\Types\Shapes;
 
 /**
  * The simulated PIX network. No real money moves. It exists only while the acquirer is the simulator: elsewhere each method
- * throws `not_found`. The SDK retries none of these calls: a payment made twice is two payments.
+ * throws `not_found`. The SDK does not repeat a change after a lost answer: a payment made twice is two payments.
  *
  * @phpstan-import-type Options from Client
  * @phpstan-import-type SandboxPayment from Shapes

@@ -10,7 +10,7 @@ use Guiche\WebhookEvent;
 
 /**
  * A merchant's receiver on the loopback address, for tests. It answers 204 to webhooks that verify, and 401 to others.
- * PHP does one thing at a time, so it receives while you wait: `waitFor` accepts what has arrived since.
+ * PHP does one thing at a time, so webhooks are read only within `waitFor`: it accepts those that arrived before, too.
  *
  * ```php
  * $receiver = new WebhookReceiver($secret);
