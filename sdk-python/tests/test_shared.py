@@ -125,6 +125,8 @@ class TestingTest(unittest.TestCase):
             self.assertEqual(data["status"], type.split(".")[1].upper())
             self.assertEqual(data["statusHistory"][-1]["status"], data["status"])
             self.assertEqual(data["sequence"], len(data["statusHistory"]) - 1)
+            went_back = data.get("amountRefunded", 0) + data.get("amountReturned", 0)
+            self.assertEqual(went_back, 4200 if type in ("transaction.refunded", "transaction.infraction") else 0)
             self.assertEqual(data.get("failureCode"), "expired" if type == "transaction.failed" else None)
 
     def test_receives_webhooks_that_verify_and_refuses_others(self) -> None:

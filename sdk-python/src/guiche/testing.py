@@ -198,7 +198,7 @@ def _make_transaction(status: str, now: datetime, amount: int) -> dict[str, Any]
     path = ["PENDING", "PIX_QRCODE_GENERATED", "PAID"][: 3 if is_paid else 2 if status == "FAILED" else 1]
     paid = {
         "amountPaid": amount,
-        "amountRefunded": amount if status in ("REFUNDED", "INFRACTION") else 0,
+        "amountRefunded": amount if status == "REFUNDED" else 0,
         "refunds": [],
         "amountReturned": amount if status == "INFRACTION" else 0,
         "disputes": [],
