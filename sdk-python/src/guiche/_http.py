@@ -33,8 +33,8 @@ class Call:
     body: Mapping[str, object] | None = None
     form: Mapping[str, str] | None = None
     idempotency_key: str | None = None
-    # True if sending the call twice has the same effect as sending it once: true for GETs and calls with an
-    # idempotency key.
+    # True if sending the call twice has the same effect as sending it once, such as a GET or a call with an idempotency
+    # key.
     is_repeatable: bool = False
     accept: str = "application/json"
 
@@ -76,7 +76,7 @@ def may_repeat(call: Call, error: GuicheError) -> bool:
 
 
 def is_interruption(error: GuicheError) -> bool:
-    """True for what ends without a change of the request."""
+    """True if the same request can succeed later."""
     return isinstance(error, ConnectionError) or error.status == 429 or (error.status or 0) >= 500
 
 
@@ -91,11 +91,14 @@ def pause_before(error: GuicheError, retry: int) -> float:
 
 
 def read_json(call: Call, status: int, body: bytes) -> Any:
-    """Reads JSON, or raises ``unexpected_answer``."""
+    """Reads a JSON object, or raises ``unexpected_answer``."""
     try:
-        return json.loads(body)
+        value = json.loads(body)
     except ValueError:
-        raise unexpected_answer(status, call.idempotency_key) from None
+        value = None
+    if not isinstance(value, dict):
+        raise unexpected_answer(status, call.idempotency_key)
+    return value
 
 
 def to_connection_error(call: Call, *, request_id: str, timeout: float | None) -> ConnectionError:
@@ -163,7 +166,8 @@ def read_base_url(text: str) -> str:
     # The message does not show the URL, which may contain a password.
     if not is_right:
         raise ValueError(
-            "base_url must be an http or https address without credentials, such as https://pix.example.com"
+            "base_url must be an http or https address without credentials, query or fragment, such as "
+            "https://pix.example.com"
         )
     return text.rstrip("/")
 

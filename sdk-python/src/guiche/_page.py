@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from ._errors import unexpected_answer
+
 Entry = TypeVar("Entry")
 
 
@@ -22,11 +24,14 @@ class Page(Generic[Entry]):
 
 
 def to_page(answer: Any) -> Page[Any]:
-    return Page(
-        data=answer["data"],
-        total=answer["total"],
-        total_pages=answer["totalPages"],
-        current_page=answer["currentPage"],
-        per_page=answer["perPage"],
-        next_cursor=answer["nextCursor"],
-    )
+    try:
+        return Page(
+            data=answer["data"],
+            total=answer["total"],
+            total_pages=answer["totalPages"],
+            current_page=answer["currentPage"],
+            per_page=answer["perPage"],
+            next_cursor=answer["nextCursor"],
+        )
+    except KeyError:
+        raise unexpected_answer(200) from None

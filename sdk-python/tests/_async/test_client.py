@@ -162,10 +162,13 @@ class ClientTest(IsolatedAsyncioTestCase):
         self.assertIn('items[4] is missing. And 2 more in "errors".', str(invalid))
 
     async def test_recognizes_an_answer_that_is_not_from_the_service(self) -> None:
-        for answer in (httpx.Response(200, text="<h1>"), httpx.Response(404, text="<h1>")):
+        for answer in (httpx.Response(200, text="<h1>"), httpx.Response(200, text="[]"), httpx.Response(404, text="<h1>")):
             self.service.plan("GET /balance", answer)
             error = await self.failure(GuicheError, lambda: self.guiche.balance.get())
             self.assertEqual(error.code, "unexpected_answer")
+        self.service.plan("GET /transaction", httpx.Response(200, json={"data": []}))
+        error = await self.failure(GuicheError, lambda: self.guiche.transactions.list().page())
+        self.assertEqual(error.code, "unexpected_answer")
         self.service.plan("GET /balance", httpx.Response(302, headers={"location": "http://elsewhere.test/"}))
         error = await self.failure(GuicheError, lambda: self.guiche.balance.get())
         self.assertIn("redirect", error.detail)

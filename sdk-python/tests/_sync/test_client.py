@@ -163,10 +163,13 @@ class ClientTest(TestCase):
         self.assertIn('items[4] is missing. And 2 more in "errors".', str(invalid))
 
     def test_recognizes_an_answer_that_is_not_from_the_service(self) -> None:
-        for answer in (httpx.Response(200, text="<h1>"), httpx.Response(404, text="<h1>")):
+        for answer in (httpx.Response(200, text="<h1>"), httpx.Response(200, text="[]"), httpx.Response(404, text="<h1>")):
             self.service.plan("GET /balance", answer)
             error = self.failure(GuicheError, lambda: self.guiche.balance.get())
             self.assertEqual(error.code, "unexpected_answer")
+        self.service.plan("GET /transaction", httpx.Response(200, json={"data": []}))
+        error = self.failure(GuicheError, lambda: self.guiche.transactions.list().page())
+        self.assertEqual(error.code, "unexpected_answer")
         self.service.plan("GET /balance", httpx.Response(302, headers={"location": "http://elsewhere.test/"}))
         error = self.failure(GuicheError, lambda: self.guiche.balance.get())
         self.assertIn("redirect", error.detail)
