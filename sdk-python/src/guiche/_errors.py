@@ -1,4 +1,4 @@
-"""Every error that the SDK raises."""
+"""The errors of the SDK, and how they are read from an answer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _SHOWN_MAX = 5
 
 class GuicheError(Exception):
     """
-    Every error that the SDK raises, except a ``TypeError`` or ``ValueError`` for a wrong call of the SDK. The message
-    says what happened and what to do; it never contains a secret or a token.
+    Every error that the SDK raises because of the service or of a webhook. Others are a ``TypeError`` or ``ValueError``
+    for a wrong call of the SDK, and the ``ValueError`` of ``List.all``. The message says what happened and what to do; it
+    never contains a secret or a token.
     """
 
     code: str
@@ -35,7 +36,7 @@ class GuicheError(Exception):
     idempotency_key: str | None
     """The idempotency key of the request. Repeat the request with this key, and it is carried out only once."""
     transaction_id: str | None
-    """The transaction that failed, or whose outcome is not known yet, if the error names one."""
+    """The transaction that the acquirer refused to create or to cancel, or whose outcome is not known yet."""
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ def _describe(detail: str, errors: Sequence[FieldError]) -> str:
 
 
 class ValidationError(GuicheError):
-    """422: ``errors`` names every field that is missing or wrong."""
+    """422: ``errors`` names every field that is missing or wrong. It is empty if the body is not valid JSON."""
 
 
 class IdempotencyKeyReusedError(GuicheError):
@@ -92,7 +93,10 @@ class IdempotencyKeyReusedError(GuicheError):
 
 
 class AcquirerRefusedError(GuicheError):
-    """422: the PSP refused the request. Nothing was charged; ``detail`` has the PSP's reason."""
+    """
+    422: the PSP refused to create a charge, and the transaction has failed; or it refused to cancel one, which can still
+    be paid. ``detail`` has the reason, ``transaction_id`` the transaction.
+    """
 
 
 class InsufficientBalanceError(GuicheError):
@@ -100,7 +104,7 @@ class InsufficientBalanceError(GuicheError):
 
 
 class AuthenticationError(GuicheError):
-    """401: the credentials or the token are not valid. The SDK has already tried a new token."""
+    """401: the credentials or the token are not valid. If a token was refused, the SDK has already tried a new one."""
 
 
 class PermissionError(GuicheError):

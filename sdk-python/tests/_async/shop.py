@@ -31,7 +31,7 @@ async def main() -> None:
         withdrawal = await guiche.withdrawals.create(
             {"amount": 1000, "pixKey": {"key": "+5511987654321", "type": "PHONE"}}
         )
-        # The same amount to the same key as the sync shop's, or the async one's.
+        # The sync shop and the async one run in the same sandbox, and withdraw the same amount to the same key.
         if withdrawal.get("hold") == "duplicate":
             await guiche.withdrawals.confirm(withdrawal["id"])
         while (await guiche.withdrawals.get(withdrawal["id"]))["status"] in ("PENDING", "PROCESSING"):

@@ -96,25 +96,25 @@ class AsyncEvents:
 
             async for event in guiche.events.follow({"after": load_position() or "start"}):
                 if event["type"] == "transaction.paid":
-                    # It comes again, for example after a refund of a part: ship an order that is not paid yet.
+                    # This event comes again, for example after a partial refund: ship each order only once.
                     ship_once(event["data"])
                 save_position(event["position"])
 
         While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute, or
         as long as the service asks for, up to an hour.
 
-        :param on_interruption: called when the service cannot be reached; the events come when it is back
+        :param on_interruption: called each time the service cannot be reached or is overloaded
         :raises GuicheError: ``position_unknown`` if the feed does not have the position: the service's database was
             restored to an earlier moment, or the position is from elsewhere
         """
-        asked: dict[str, object] = {"after": "start", **(query or {}), "wait": _FEED_WAIT}
+        parameters: dict[str, object] = {"after": "start", **(query or {}), "wait": _FEED_WAIT}
         options = AsyncOptions(_FEED_TIMEOUT if timeout is None else timeout, max_retries)
         pause = _FIRST_PAUSE
         while True:
             started_at = time.monotonic()
             retry_after = 0.0
             try:
-                page: FeedPage = await self._client.get("/event", options, asked)
+                page: FeedPage = await self._client.get("/event", options, parameters)
             except GuicheError as error:
                 if not is_interruption(error):
                     raise
@@ -123,9 +123,9 @@ class AsyncEvents:
             else:
                 for event in page["data"]:
                     yield event
-                asked["after"] = page["next"]
+                parameters["after"] = page["next"]
                 pause = _FIRST_PAUSE
-                # Too many requests of the same merchant wait.
+                # An empty page at once: too many requests wait already, so the service does not let this one wait.
                 if page["data"] or page["hasMore"] or time.monotonic() - started_at > _FIRST_PAUSE:
                     continue
             await asyncio.sleep(max(pause, retry_after))
@@ -183,7 +183,7 @@ class AsyncDeliveries:
     ) -> Resent:
         """
         Delivers an event again, with the full series of attempts: to every address that it was sent to, or to the
-        endpoint ``endpoint_id``. The SDK does not retry this call: each call may deliver once more.
+        endpoint ``endpoint_id``. The SDK does not repeat this call after a lost answer: each call may deliver once more.
         """
         query = "" if endpoint_id is None else f"?endpointId={to_segment(endpoint_id)}"
         path = f"/webhook/delivery/{to_segment(event_id)}/resend{query}"

@@ -29,8 +29,8 @@ class WebhookEndpoints:
         self, input: CreateWebhookEndpointBody, *, timeout: float | None = None, max_retries: int | None = None
     ) -> WebhookEndpointCreated:
         """
-        Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not retry this
-        call: the secret would be lost with the first answer.
+        Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not repeat
+        this call after a lost answer: the secret of the first endpoint was in that answer.
         """
         options = Options(timeout, max_retries)
         created: WebhookEndpointCreated = self._client.post("/webhook-endpoint", options, {**input})
@@ -84,7 +84,7 @@ class WebhookEndpoints:
         """
         Makes a new secret. The former one also signs for ``overlap_hours``, 24 by default. Give your own ``secret_id``, a
         UUID of version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in
-        use. The SDK retries a call that has one.
+        use. After a lost answer the SDK repeats only a call that has one.
         """
         input = {"overlapHours": overlap_hours, "secretId": secret_id}
         body = {name: value for name, value in input.items() if value is not None}
