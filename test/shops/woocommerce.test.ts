@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Guiche } from '../../sdk/src/index.ts'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { refundInPart } from '../support/payments.ts'
 import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
 import { eventually } from '../support/webhooks.ts'
 
@@ -150,7 +151,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
       detached: true,
     })
     // Its workers are its children: the group ends them all.
-    cleanups.push(async () => process.kill(-(server.pid ?? 0)))
+    cleanups.push(async () => void (server.pid && process.kill(-server.pid)))
     await eventually(async () => (await fetch(`${shopUrl}/shop/`).catch(() => null))?.status === 200)
   }
 
@@ -355,6 +356,22 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     await guiche.sandbox.decide(reference, 'accept')
     await guiche.transactions.waitFor(transaction, 'INFRACTION')
     expect((await untilOrder(id, ({ status }) => status === 'refunded')).refunded).toBe('25.9')
+  })
+
+  it('notes the end of a dispute and a second payment once, also if they are refunded afterwards', async () => {
+    const { id, transactionId, transaction } = await buyAndPay()
+    const { reference } = await guiche.sandbox.openDispute({ endToEnd: transactionId })
+    await untilOrder(id, (one) => count(one, 'disputes the Pix') > 0)
+    await guiche.sandbox.decide(reference, 'reject')
+    await untilOrder(id, (one) => count(one, 'the money stays with you') > 0)
+    const { externalCode = '', webhookUrl = '' } = await guiche.transactions.get(transaction)
+    const second = await guiche.transactions.create({ amount: 1000, externalCode, webhookUrl })
+    await guiche.sandbox.pay({ uri: second.pixResponse.uri })
+    await untilOrder(id, (one) => count(one, 'Another Pix') > 0)
+    await refundInPart(guiche, second.id)
+    await guiche.transactions.refund(transaction, { amount: 590 })
+    const refunded = await untilOrder(id, (one) => one.refunded === '5.9')
+    expect([count(refunded, 'the money stays with you'), count(refunded, 'Another Pix')]).toEqual([1, 1])
   })
 
   it('finds payments by the event feed when no webhook arrives', async () => {

@@ -14,10 +14,12 @@ use Guiche\Types\TransactionStatus;
  */
 final class Synchronizer
 {
-    /** What was applied last of each transaction. */
+    /** The state of each transaction that was applied last: its status, and the amounts and the count of `apply`. */
     private const APPLIED = '_guiche_applied';
-    /** The transaction whose amount is not that of the order, which a person was asked about. */
+    /** The transaction whose amount is not that of the order: a note asks a person to check it. */
     private const MISMATCHED = '_guiche_mismatched';
+    /** How many refused refunds the order has a note of. */
+    private const REFUSED_REFUNDS = '_guiche_refused_refunds';
     private const LOCK_SECONDS = 20;
 
     /** @return bool false if the order has no such transaction */
@@ -48,19 +50,18 @@ final class Synchronizer
     {
         $state = implode(' ', [$transaction->status, $transaction->amountPaid ?? 0, self::returned($transaction), self::failedRefunds($transaction)]);
         $applied = json_decode((string) $order->get_meta(self::APPLIED), true) ?: [];
-        if (($applied[$transaction->id] ?? null) !== $state) {
+        $before = $applied[$transaction->id] ?? '';
+        if ($before !== $state) {
             if ($order->get_payment_method() !== Plugin::GATEWAY && $order->get_meta(Charges::PAID_BY) !== $transaction->id) {
                 // The other method decides about the status of the order.
-                if ($transaction->status === TransactionStatus::PAID) {
-                    self::noteAnother($order, $transaction);
-                }
+                self::noteAnother($order, $transaction, $before);
             } else {
                 match ($transaction->status) {
                     TransactionStatus::FAILED => self::expire($order, $transaction),
                     TransactionStatus::BLOCKED, TransactionStatus::PROCESSING_INFRACTION =>
                         self::hold($order, __('The payer disputes the Pix (MED). Do not ship until it is decided.', 'guiche-for-woocommerce')),
                     TransactionStatus::PENDING, TransactionStatus::PIX_QRCODE_GENERATED => null,
-                    default => self::settle($order, $transaction, $charged),
+                    default => self::settle($order, $transaction, $charged, $before),
                 };
             }
             $applied[$transaction->id] = $state;
@@ -73,7 +74,8 @@ final class Synchronizer
         }
     }
 
-    private static function settle(\WC_Order $order, Transaction $transaction, int $charged): void
+    /** @param string $before the state that was applied last, empty if there is none */
+    private static function settle(\WC_Order $order, Transaction $transaction, int $charged, string $before): void
     {
         $paidBy = (string) $order->get_meta(Charges::PAID_BY);
         if ($paidBy === '') {
@@ -81,20 +83,28 @@ final class Synchronizer
             return;
         }
         if ($paidBy !== $transaction->id) {
-            self::noteAnother($order, $transaction);
+            self::noteAnother($order, $transaction, $before);
             return;
         }
-        if ($transaction->status === TransactionStatus::PAID && $order->has_status('on-hold')) {
+        $wasDisputed = in_array(explode(' ', $before)[0], [TransactionStatus::BLOCKED, TransactionStatus::PROCESSING_INFRACTION], true);
+        if ($wasDisputed && in_array($transaction->status, [TransactionStatus::PAID, TransactionStatus::PROCESSING_REFUND], true)) {
             $order->add_order_note(__('The dispute of the Pix has ended, and the money stays with you.', 'guiche-for-woocommerce'));
         }
-        if (self::failedRefunds($transaction) > 0 && $transaction->errorMessage !== null) {
+        $refused = self::failedRefunds($transaction);
+        if ($refused > (int) $order->get_meta(self::REFUSED_REFUNDS) && $transaction->errorMessage !== null) {
+            $order->update_meta_data(self::REFUSED_REFUNDS, (string) $refused);
             /* translators: %s: a reason */
             $order->add_order_note(sprintf(__('The bank refused a refund: %s Delete the refund in this order, and request it again.', 'guiche-for-woocommerce'), $transaction->errorMessage));
         }
     }
 
-    private static function noteAnother(\WC_Order $order, Transaction $transaction): void
+    /** Notes a payment that did not pay the order: once, since it changes again when it is refunded. */
+    private static function noteAnother(\WC_Order $order, Transaction $transaction, string $before): void
     {
+        $wasPaid = (int) (explode(' ', $before)[1] ?? 0) > 0;
+        if ($wasPaid || $transaction->status !== TransactionStatus::PAID) {
+            return;
+        }
         /* translators: 1: an amount, 2: an id */
         $note = __('Another Pix of this order was paid: %1$s (%2$s). Refund it in Guichê.', 'guiche-for-woocommerce');
         $order->add_order_note(sprintf($note, Money::formatBRL($transaction->amountPaid ?? 0), $transaction->id));
