@@ -75,6 +75,8 @@ final class Gateway extends \WC_Payment_Gateway
     {
         $client = [$this->get_option('base_url'), $this->get_option('client_id')];
         $isSaved = parent::process_admin_options();
+        // Before the first checkout: of two at once, each would send an id of its own.
+        Plugin::installation();
         if ($client !== [$this->get_option('base_url'), $this->get_option('client_id')]) {
             // Another client has another feed.
             Schedule::forget();

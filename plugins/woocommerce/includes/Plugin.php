@@ -62,7 +62,8 @@ final class Plugin
     public static function client(): Guiche
     {
         $settings = self::settings();
-        // A checkout waits for this: a lost answer is repeated with the same key by the customer's next try.
+        // A checkout waits for the answer, so the limits are short. If it is lost, the customer's next try repeats the
+        // request with the same key.
         return self::$client ??= new Guiche(
             $settings['base_url'] ?? '',
             $settings['client_id'] ?? '',
@@ -74,12 +75,12 @@ final class Plugin
         );
     }
 
-    /** Tells the charges of this shop from those of another one with the same credentials. */
+    /** Distinguishes the charges of this shop from those of another one with the same credentials. */
     public static function installation(): string
     {
         $id = get_option('guiche_installation', '');
         if (!is_string($id) || $id === '') {
-            // Of two requests that add it at once, one succeeds, and both read its value.
+            // Saving the settings adds it. WordPress would store the later value of two requests that add it at once.
             add_option('guiche_installation', bin2hex(random_bytes(6)), '', false);
             $id = (string) get_option('guiche_installation');
         }
