@@ -48,8 +48,8 @@ export function usePayments(options: Options): Payments {
   const guiche = new Guiche(options)
 
   /**
-   * One charge for each session and amount. The former one may be canceled, for an amount that changed and changed back,
-   * or have expired: then another one, under a further key.
+   * Creates the charge of a session and an amount, or finds it. If it was canceled, because the amount changed and changed
+   * back, or has expired, another one is created under a further key.
    */
   async function charge(sessionId: string, cents: number): Promise<Data & { id: string }> {
     for (let failed = 0; ; failed += 1) {
@@ -69,14 +69,14 @@ export function usePayments(options: Options): Payments {
   }
 
   async function cancel(data: Data): Promise<{ data: Data }> {
-    // Nothing was charged, if initiating failed.
+    // There is no charge if `initiate` failed.
     if (data.id === undefined) return { data }
     try {
       await guiche.transactions.cancel(toId(data))
     } catch (error) {
       if (!(error instanceof GuicheError) || error.code !== 'cancel_not_possible') throw error
       const { status } = await guiche.transactions.get(toId(data))
-      // Its money is there: only a refund gives it back.
+      // The charge is paid: only a refund gives the money back.
       if (status !== 'FAILED' && status !== 'REFUNDED' && status !== 'INFRACTION') throw error
     }
     return { data }
@@ -97,7 +97,8 @@ export function usePayments(options: Options): Payments {
 
     async update(data, total) {
       const cents = toCentsOfBrl(total)
-      // The code of the former amount must not be paid any more. First: a session that is paid is not charged again.
+      // Nobody must pay the code of the former amount any more. This comes first: it throws if the session is paid, which
+      // is then not charged again.
       if (data.amount !== cents) await cancel(data)
       const charged = await charge(toText(data.session_id, 'session_id'), cents)
       return charged.id === data.id ? await getStatus(data) : { status: 'pending', data: charged }
@@ -115,8 +116,8 @@ export function usePayments(options: Options): Payments {
       const cents = roundToCents(amount)
       const before = await guiche.transactions.get(id)
       const failed = before.refunds?.filter(({ status }) => status === 'FAILED').length ?? 0
-      // The same key for as long as Medusa has not recorded this refund, whatever the amount: when the answer is lost
-      // and a person tries again, Medusa has another key, and the payer would get the money twice.
+      // The same key until Medusa has recorded this refund, whatever the amount. Medusa's own key is another one when a
+      // person tries again after a lost answer, and the payer would get the money twice.
       const done = Number(data.refunds ?? 0)
       const idempotencyKey = `${id}-refund-${done}-${failed}`
       const refund = await guiche.transactions.refund(id, { amount: cents, idempotencyKey }).catch((error: unknown) => {
@@ -131,7 +132,7 @@ export function usePayments(options: Options): Payments {
       const after = await guiche.transactions
         .waitFor(id, (transaction) => find(transaction)?.status !== 'PROCESSING', { timeoutMs: refundWaitMs })
         .catch((error: unknown) => {
-          // It is still on its way, and Guichê completes it.
+          // The refund is still in process, and Guichê completes it.
           if (error instanceof GuicheError && error.code === 'wait_timed_out') return null
           throw error
         })
@@ -145,7 +146,8 @@ export function usePayments(options: Options): Payments {
     },
 
     async readWebhook(headers, body) {
-      // Medusa reads it from a queue, perhaps hours after its answer. A repeated one captures nothing twice.
+      // Medusa answers a webhook first and reads it from a queue, perhaps hours later. A repeated one captures nothing
+      // twice.
       const event = await verifyWebhook(options.webhookSecret, headers as WebhookHeaders, body, {
         toleranceSeconds: Number.POSITIVE_INFINITY,
       })

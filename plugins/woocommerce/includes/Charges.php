@@ -19,7 +19,7 @@ use Guiche\Types\TransactionCreated;
  */
 final class Charges
 {
-    /** The number of the attempt, and the cents that it asks for. */
+    /** The number of the attempt, and the cents that it charges. */
     private const ATTEMPT = '_guiche_attempt';
     private const AMOUNT = '_guiche_amount';
     /** All transactions of the order, the current one last, as `id:cents`. */
@@ -69,7 +69,7 @@ final class Charges
         if ($isCurrent && self::codeToPay($order) !== null) {
             return;
         }
-        // No answer to the last attempt is known if it has no code: it is repeated as it was.
+        // Without a code, the answer to the last attempt was lost: the attempt is repeated as it was.
         $isUnanswered = $isCurrent && $order->get_meta(self::URI) === '';
         if (!$isUnanswered) {
             self::beginAttempt($order, $cents);
@@ -137,8 +137,8 @@ final class Charges
     }
 
     /**
-     * If a process ends between a refund and its note, WooCommerce keeps its record. The same request again, so that the
-     * next refund has a key of its own.
+     * If a process ends after WooCommerce has its record of a refund and before this order counts it, the record stays. This
+     * sends the same request again, so that the next refund has a key of its own.
      */
     private static function repeatInterrupted(\WC_Order $order): void
     {

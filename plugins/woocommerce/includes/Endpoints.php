@@ -10,7 +10,7 @@ use Guiche\Exception\WebhookVerificationException;
 use Guiche\Types\Transaction;
 use Guiche\Webhook;
 
-/** What Guichê and the customer's browser call: `/wc-api/guiche_pix/` and its neighbours. */
+/** What Guichê and the customer's browser call: `/wc-api/guiche_pix/`, `/wc-api/guiche_pix_status/` and `…_qr/`. */
 final class Endpoints
 {
     private const WEBHOOK = 'guiche_pix';
@@ -18,7 +18,7 @@ final class Endpoints
     private const QR_CODE = 'guiche_pix_qr';
 
     private const BODY_MAX_BYTES = 1_048_576;
-    /** A waiting customer checks the payment itself this often, where no webhook arrives. */
+    /** The page of a waiting customer has the payment checked at most this often, in case no webhook arrives. */
     private const CHECK_SECONDS = 15;
 
     public static function register(): void
@@ -90,7 +90,7 @@ final class Endpoints
         }
     }
 
-    /** Checks the payment for the customer who waits, at most once in a while. */
+    /** Checks the payment for the customer who waits, at most once in {@see CHECK_SECONDS}. */
     public static function statusOf(\WC_Order $order): string
     {
         $current = array_key_last(Charges::transactionsOf($order));
