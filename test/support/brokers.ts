@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { connect as connectAmqp } from 'amqplib'
+import { assert } from '../../src/lib/assert.ts'
 import { findFreePort } from '../../src/port.ts'
 
 export type Stored = { id: string; type: string; record: string; position: string; body: string }
@@ -15,9 +16,11 @@ export type Stored = { id: string; type: string; record: string; position: strin
 export type Broker = {
   /** The value of EVENT_SINK. */
   address: string
-  /** Kills it without warning, and starts it again with what it had stored. */
+  /**
+   * Kills it without warning, and starts it again with what it had stored. An emulated one only loses its connections.
+   */
   restart(): Promise<void>
-  /** All messages that it has, in order. */
+  /** All messages that it has, in order. RabbitMQ and SQS then have them no more. */
   read(): Promise<Stored[]>
   stop(): Promise<void>
 }
@@ -45,8 +48,9 @@ async function startServer(
   }
   const kill = async () => {
     const ended = once(server, 'exit')
-    // With what it has started.
-    process.kill(-(server.pid ?? 0), 'SIGKILL')
+    assert(server.pid, 'the server was started')
+    // The whole group: also what it has started.
+    process.kill(-server.pid, 'SIGKILL')
     await ended
   }
   await start()
@@ -184,8 +188,8 @@ export async function startRabbit(): Promise<Broker> {
 }
 
 /**
- * RabbitMQ's side of AMQP 0-9-1, only what opens a connection. The first client waits for five seconds twice; the others
- * are refused the exchange.
+ * RabbitMQ's side of AMQP 0-9-1, only what opens a connection. It answers the first client five seconds late, twice;
+ * the others are refused the exchange.
  */
 export async function startUnwillingRabbit() {
   const counts = { opened: 0, open: 0 }

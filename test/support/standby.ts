@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { pino } from 'pino'
 import { asAdministrator, type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { assert } from '../../src/lib/assert.ts'
 import { openDatabaseProxy } from './database-proxy.ts'
 import { freeze, postgresProcesses, postmasterOf } from './postmaster.ts'
 import { makeMigratedDataDir } from './process.ts'
@@ -57,7 +58,9 @@ export async function startPair(): Promise<Pair> {
       },
       async kill() {
         // SIGQUIT ends the others at once as well; after SIGKILL they would go on with their statement.
-        process.kill(postmasterOf(folder) ?? 0, 'SIGQUIT')
+        const postmaster = postmasterOf(folder)
+        assert(postmaster !== null, 'the standby runs')
+        process.kill(postmaster, 'SIGQUIT')
         await running.stop()
       },
       freeze: () => freeze(postgresProcesses(folder)),
