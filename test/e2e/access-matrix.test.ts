@@ -166,7 +166,7 @@ function isLetIn({ permissions }: Person, { may, orMay, ofPeople }: Expected): b
 
 /** The address of a route for an existing record, or for one that does not exist. */
 function pathOf(route: Route, expected: Expected, exists: boolean): string {
-  const name = exists && expected.of ? names[expected.of] : randomUUID()
+  const name = exists && expected.record ? names[expected.record] : randomUUID()
   const path = route.url.replace(/:([a-zA-Z]+)/g, (_, parameter: string) => fixed[parameter] ?? name)
   const query = expected.query?.replace(':id', name)
   return query && exists ? `${path}?${query}` : path
@@ -174,7 +174,7 @@ function pathOf(route: Route, expected: Expected, exists: boolean): string {
 const fixed: Record<string, string> = { decision: 'accept', acquirer: 'simulator', day: '2026-01-01' }
 
 const bodyOf = ({ body }: Expected): object =>
-  JSON.parse(JSON.stringify(body ?? {}).replace(/:(client|transaction|delivery)\b/g, (_, of: 'client') => names[of]))
+  JSON.parse(JSON.stringify(body ?? {}).replace(/:(client|transaction|delivery)\b/g, (_, key: 'client') => names[key]))
 
 type RouteCall = { body?: object; csrf?: string | null; query?: string }
 
@@ -276,7 +276,7 @@ describe('another merchant', () => {
         const label = `${keyOf(route)} for ${person.role}`
         const answer = await request(person, route, { exists: true, body: bodyOf(expected) })
         expectNothing(answer, label, statusFor(person, expected))
-        if (isUnsafe(route) || expected.of) continue
+        if (isUnsafe(route) || expected.record) continue
         const named = await request(person, route, {
           exists: true,
           query: `${expected.query ? '&' : '?'}clientId=${names.client}`,
@@ -290,7 +290,7 @@ describe('another merchant', () => {
         headers: { 'x-guiche-merchant': names.client },
         ...(isUnsafe(route) && expected.body && { body: bodyOf(expected) }),
       })
-      expectNothing(answer, `${keyOf(route)} by token`, expected.of ? (expected.elsewhere ?? 404) : null)
+      expectNothing(answer, `${keyOf(route)} by token`, expected.record ? (expected.elsewhere ?? 404) : null)
     }
     expect(await digest()).toEqual(before)
   })
@@ -302,7 +302,7 @@ describe('another merchant', () => {
       if (expected.isOfNoMerchant) continue
       for (const person of owners.filter((one) => isLetIn(one, expected))) {
         const answer = await request(person, route, { exists: true })
-        if (expected.of && expected.of !== 'resend') expect(answer.status, keyOf(route)).toBe(200)
+        if (expected.record && expected.record !== 'resend') expect(answer.status, keyOf(route)).toBe(200)
         for (const mark of marks) if (answer.text.includes(mark)) found.add(mark)
       }
     }
@@ -312,7 +312,7 @@ describe('another merchant', () => {
 
 function statusFor(person: Person, expected: Expected): number | null {
   if (!isLetIn(person, expected)) return 403
-  if (expected.of) return expected.elsewhere ?? 404
+  if (expected.record) return expected.elsewhere ?? 404
   return expected.elsewhere ?? null
 }
 

@@ -46,18 +46,18 @@ const recordNames = [
 export type Expected = {
   /** A permission or scope; `signed in` for any signed-in person; `public` for everybody. */
   may: string
-  /** The permission of people, if it differs from the clients' scope. */
+  /** Another permission that is enough for people. */
   orMay?: string
   /** The permission that people need instead of the clients' scope. */
   ofPeople?: string
   /** The merchant's record that parameters or body name: another merchant's people do not find it. */
-  of?: (typeof recordNames)[number]
+  record?: (typeof recordNames)[number]
   /** `:client`, `:transaction` and `:delivery` are replaced by the merchant's. */
   body?: object
   query?: string
   /**
-   * The answer to another merchant's people if it is not 404: 200 without the record, 409 for their own one, or 422 if
-   * the record cannot be theirs.
+   * The answer to another merchant's people if it is not 404: 200 without the record; 201 or 409 if the request is about
+   * a record of their own merchant instead; 403 if every merchant is refused; 422 if the record cannot be theirs.
    */
   elsewhere?: 200 | 201 | 403 | 409 | 422
   /** Merchants' people are refused in every role. */
@@ -69,13 +69,13 @@ export type Expected = {
 }
 
 const listed = (may: string): Expected => ({ may, elsewhere: 200 })
-const one = (may: string, of: NonNullable<Expected['of']>, more: Partial<Expected> = {}): Expected => ({
+const one = (may: string, record: NonNullable<Expected['record']>, more: Partial<Expected> = {}): Expected => ({
   may,
-  of,
+  record,
   ...more,
 })
 const operator = (may: string): Expected => ({ may, isOfNoMerchant: true })
-const played = (may: string): Expected => ({ may, orMay: 'sandbox.use', isOfNoMerchant: true })
+const sandbox = (may: string): Expected => ({ may, orMay: 'sandbox.use', isOfNoMerchant: true })
 /** Endpoints decide where data goes, and show secrets. */
 const ofPeople = { ofPeople: 'credential.write' }
 const open: Expected = { may: 'public' }
@@ -145,11 +145,11 @@ export const expectations: Record<string, Expected> = {
   'DELETE /dashboard/api/own-session': { may: 'signed in', isOfSession: true },
   'DELETE /dashboard/api/own-session/:id': { may: 'signed in', isOfSession: true },
 
-  'GET /dashboard/api/link': { ...listed('transaction.read'), query: 'clientId=:id', of: 'client' },
+  'GET /dashboard/api/link': { ...listed('transaction.read'), query: 'clientId=:id', record: 'client' },
   'POST /dashboard/api/link': {
     may: 'transaction.write',
-    of: 'client',
-    // A link of their own.
+    record: 'client',
+    // The link is created for their own merchant.
     elsewhere: 201,
     body: { clientId: ':client', id: 'c0ffee00-0000-4000-8000-000000000001', ...link },
   },
@@ -196,13 +196,13 @@ export const expectations: Record<string, Expected> = {
   'POST /withdrawal/:id/confirm': one('withdrawal.write', 'withdrawal'),
 
   'POST /sandbox/clock': { may: 'transaction.write' },
-  'GET /sandbox/personality': played('transaction.write'),
-  'POST /sandbox/personality': played('transaction.write'),
-  'POST /sandbox/payment': played('transaction.write'),
-  'POST /sandbox/infraction': played('transaction.write'),
-  'POST /sandbox/infraction/:reference/:decision': played('transaction.write'),
-  'POST /sandbox/return': played('transaction.write'),
-  'POST /sandbox/withdrawal/:payoutId/return': played('withdrawal.write'),
+  'GET /sandbox/personality': sandbox('transaction.write'),
+  'POST /sandbox/personality': sandbox('transaction.write'),
+  'POST /sandbox/payment': sandbox('transaction.write'),
+  'POST /sandbox/infraction': sandbox('transaction.write'),
+  'POST /sandbox/infraction/:reference/:decision': sandbox('transaction.write'),
+  'POST /sandbox/return': sandbox('transaction.write'),
+  'POST /sandbox/withdrawal/:payoutId/return': sandbox('withdrawal.write'),
 
   'GET /dashboard/api/live': { may: 'signed in' },
   'GET /dashboard/api/overview': listed('overview.read'),
@@ -231,12 +231,12 @@ export const expectations: Record<string, Expected> = {
     body: { batchId: '0f8fad5b-d9cb-469f-a165-70867728950e', refunds: [{ id: ':transaction', amount: 100 }] },
   },
 
-  'GET /dashboard/api/branding': { ...listed('credential.write'), query: 'clientId=:id', of: 'client' },
+  'GET /dashboard/api/branding': { ...listed('credential.write'), query: 'clientId=:id', record: 'client' },
   'PUT /dashboard/api/branding': {
     ...{ ...listed('credential.write'), elsewhere: 409 },
     body: { color: '#0055aa', shopUrl: null, embedOrigins: [], showsItems: false, changedAt: null },
     query: 'clientId=:id',
-    of: 'client',
+    record: 'client',
   },
 
   'GET /dashboard/api/client': listed('signed in'),
