@@ -194,7 +194,7 @@ export async function enlargeAmounts(page: Page): Promise<void> {
   })
 }
 
-/** Elements that extend beyond their card. */
+/** The texts that extend beyond their card. */
 export async function findSpilled(page: Page): Promise<string[]> {
   return await page.evaluate(() =>
     [...document.querySelectorAll('.card')].flatMap((card) => {

@@ -2,7 +2,7 @@ import { mkdtemp, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The databases of a whole run need at most a third of it. */
+/** Three times what the databases of a whole run need at most. */
 const memoryBytesMin = 3 * 2 ** 30
 
 /**

@@ -119,6 +119,6 @@ export function deliveryBench() {
   }
 }
 
-async function loadRecords(moments: RecordVersion[]): Promise<unknown[]> {
-  return moments.map(({ recordId, snapshot }) => ({ id: recordId, amount: 1234, ...Object(snapshot) }))
+async function loadRecords(versions: RecordVersion[]): Promise<unknown[]> {
+  return versions.map(({ recordId, snapshot }) => ({ id: recordId, amount: 1234, ...Object(snapshot) }))
 }

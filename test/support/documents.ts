@@ -7,7 +7,7 @@ const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' })
   .map((name) => `docs/${name}`)
   .sort()
 
-/** All documentation for people: the README, and docs/. */
+/** The documentation in English: the READMEs of the project and of its JavaScript SDK, and docs/. */
 export const documents = ['README.md', 'sdk/README.md', ...pages.filter((page) => !page.startsWith('docs/pt/'))]
 
 /** The same pages in Portuguese. */

@@ -14,10 +14,10 @@ type Pass = (bytes: Buffer) => Buffer
 const unchanged: Pass = (bytes) => bytes
 
 /**
- * A way to a server that keeps what it stores in memory. A restart breaks all connections, and with them
- * acknowledgements are lost; for a while nobody gets through.
+ * A proxy to a server that keeps what it stores in memory. A restart of the proxy breaks all connections, so that
+ * acknowledgements are lost, and accepts no new ones for 300 ms.
  */
-async function startBreakableWay(
+async function startBreakableProxy(
   to: () => number,
   passes: () => { up: Pass; down: Pass } = () => ({ up: unchanged, down: unchanged }),
 ) {
@@ -73,15 +73,15 @@ export async function startKafka(): Promise<Broker> {
   const options = ['-X', 'test.mock.num.brokers=1', '-X', 'debug=mock']
   const server = spawn('kcat', ['-P', '-t', topic, '-b', 'none', ...options], { stdio: ['pipe', 'ignore', 'pipe'] })
   const port = await findEmulatedPort(server)
-  const way = await startBreakableWay(
+  const proxy = await startBreakableProxy(
     () => port,
-    () => translate({ from: port, to: way.port }),
+    () => translate({ from: port, to: proxy.port }),
   )
   return {
-    address: `kafka://127.0.0.1:${way.port}`,
-    restart: way.restart,
+    address: `kafka://127.0.0.1:${proxy.port}`,
+    restart: proxy.restart,
     stop: async () => {
-      await way.close()
+      await proxy.close()
       server.kill('SIGKILL')
     },
     async read() {
@@ -179,17 +179,17 @@ export async function startSqs(): Promise<Broker> {
   const restoreDns = interceptLocalhostDns()
   const server = buildApp({ logger: false })
   const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
-  const way = await startBreakableWay(() => port)
-  const client = new SQSClient({ region, endpoint: `http://127.0.0.1:${way.port}` })
+  const proxy = await startBreakableProxy(() => port)
+  const client = new SQSClient({ region, endpoint: `http://127.0.0.1:${proxy.port}` })
   const { QueueUrl } = await client.send(
     new CreateQueueCommand({ QueueName: 'guiche.fifo', Attributes: { FifoQueue: 'true' } }),
   )
   return {
     address: `${QueueUrl}?region=${region}`,
-    restart: way.restart,
+    restart: proxy.restart,
     stop: async () => {
       client.destroy()
-      await way.close()
+      await proxy.close()
       await server.close()
       restoreDns()
     },

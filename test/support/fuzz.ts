@@ -358,7 +358,7 @@ function writeForm(value: unknown): string {
     .join('&')
 }
 
-/** Percent-encoding that accepts broken Unicode, and sometimes adds a stray percent sign. */
+/** Percent-encoding that accepts broken Unicode. `%`, which is invalid in an address, and `..` stay as they are. */
 function percent(text: string): string {
   if (text === '%' || text === '..') return text
   return [...Buffer.from(text, 'utf8')]

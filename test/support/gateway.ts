@@ -25,8 +25,8 @@ import { type TestSimulator, testSimulator } from './simulator.ts'
 import { eventually, runJobToEnd } from './webhooks.ts'
 
 /**
- * How a PSP answers. lost: it carries out the request, and its answer never arrives; down: it does nothing and fails;
- * silent: it does nothing and never answers; refuses: it does nothing and refuses.
+ * How a PSP answers. well: as it should; lost: it carries out the request, but answers 503; down: it does nothing and
+ * answers 503; silent: it does nothing and never answers; refuses: it does nothing and answers 422.
  */
 export type Behaviour = 'well' | 'lost' | 'down' | 'silent' | 'refuses'
 
@@ -46,7 +46,7 @@ export type Psp = {
   close(): Promise<void>
 }
 
-const noAnswer: HttpResponse = { status: 503, headers: {}, body: '' }
+const unavailable: HttpResponse = { status: 503, headers: {}, body: '' }
 
 /** The circuit breaker is off by default, so that the outcome of one request does not affect the next. */
 export async function openPsp(
@@ -102,8 +102,8 @@ export async function openPsp(
     const behaviour = psp.behaviour(request)
     if (behaviour === 'silent') return await new Promise<never>(() => {})
     if (behaviour === 'refuses') return { status: 422, headers: {}, body: JSON.stringify({ title: 'Não.' }) }
-    const answer = behaviour === 'down' ? noAnswer : await bank.handle(request)
-    return behaviour === 'lost' ? noAnswer : answer
+    const answer = behaviour === 'down' ? unavailable : await bank.handle(request)
+    return behaviour === 'lost' ? unavailable : answer
   }
   return psp
 }

@@ -78,9 +78,10 @@ function toFound<Item>(item: Item | undefined, toBody: (item: Item) => object): 
   return item ? toAnswer(toBody(item)) : notFound
 }
 
-let sorted: { of: unknown; size: number; items: { at: Date }[] } | null = null
+/** The list that was requested last: it stays sorted while its pages are read. */
+let sorted: { key: string; items: { at: Date }[] } | null = null
 
-/** Sorted by time, as banks list. Kept sorted while the same list is read page by page. */
+/** Sorted by time, as banks list. */
 function toList<Item extends { at: Date; returns?: BankReturn[] }>(
   all: Iterable<Item>,
   query: Record<string, string>,
@@ -90,12 +91,12 @@ function toList<Item extends { at: Date; returns?: BankReturn[] }>(
   const page = Number(query['paginacao.paginaAtual'])
   const size = Number(query['paginacao.itensPorPagina'])
   const key = JSON.stringify([query.inicio, query.fim, query.devolucaoPresente, toBody.name])
-  if (page === 0 || sorted?.of !== key) {
+  if (page === 0 || sorted?.key !== key) {
     const items = [...all].filter(
       ({ at, returns }) =>
         at.getTime() >= from && at.getTime() <= to && (query.devolucaoPresente !== 'true' || returns?.length),
     )
-    sorted = { of: key, size: items.length, items: items.toSorted((a, b) => a.at.getTime() - b.at.getTime()) }
+    sorted = { key, items: items.toSorted((a, b) => a.at.getTime() - b.at.getTime()) }
   }
   const items = sorted.items as Item[]
   return toAnswer({

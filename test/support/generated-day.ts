@@ -34,8 +34,8 @@ export type GeneratedDay = {
 }
 
 /**
- * A day in the ledger and at a bank: `matching` records of each kind that agree, and discrepancies of each class, derived
- * from a seed. Rows are written in their final state; the ledger is posted.
+ * A day in the ledger and at a bank, derived from a seed: `agreeing` payments that agree, a fiftieth as many records of
+ * each other kind, and `each` discrepancies of each class. Rows are written in their final state; the ledger is posted.
  */
 export async function generateDay(
   db: Db,
@@ -54,7 +54,7 @@ export async function generateDay(
   const merchants = [0, 1, 2].map(() => uuid())
   let serial = 0
 
-  /** A time between so many minutes after the beginning of the day and so many before its end. */
+  /** A time from `after` minutes after the beginning of the day to `before` minutes before its end. */
   const within = (after: number, before: number) => {
     const start = generatedDay.from.getTime() + after * minuteMs
     return new Date(start + random.below(generatedDay.to.getTime() - before * minuteMs - start))
@@ -71,7 +71,7 @@ export async function generateDay(
   function endToEndId(at: Date): string {
     serial += 1
     const minute = at.toISOString().replace(/[-T:]/g, '').slice(0, 12)
-    // Not sorted by time: the comparison sorts by it.
+    // The ids are not in the order of time within a minute: the comparison sorts by them.
     return `E12345678${minute}${random
       .below(36 ** 4)
       .toString(36)
@@ -198,10 +198,9 @@ export async function generateDay(
     })
     const posting = { merchantId: merchant_id, recordType: 'withdrawal', recordId: id, acquirer, now: at } as const
     post({ ...posting, eventKey: `withdrawal:${id}:reserved`, transfers: reserved('withdrawal_reserved', amount, 0) })
-    const end = state === 'PROCESSED' ? sent : released
     if (state === 'PROCESSED')
       post({ ...posting, eventKey: `withdrawal:${id}:sent`, transfers: sent('withdrawal_sent', amount, 0) })
-    if (state === 'FAILED' && end === released)
+    if (state === 'FAILED')
       post({ ...posting, eventKey: `withdrawal:${id}:released`, transfers: released('withdrawal_released', amount, 0) })
     return { payoutId: id.replaceAll('-', ''), amount }
   }

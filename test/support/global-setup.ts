@@ -23,7 +23,7 @@ declare module 'vitest' {
 
 const log = pino({ level: 'silent' })
 const template = 'guiche_template'
-/** What tests run in processes of their own, beside the programs. */
+/** Modules that tests import in processes of their own. They are built beside the programs. */
 const modules = ['src/db/embedded', 'src/db/sql', 'src/jobs/instances', 'src/jobs/jobs', 'src/log']
 
 /**
@@ -66,9 +66,9 @@ async function startPostgres(dataDir: string): Promise<EmbeddedPostgres> {
     waitMs: 60_000,
     onError: () => {},
   })
-  // Dropping a database searches them all. A large machine would have 2 GB.
+  // Dropping a database searches all shared buffers. A large machine would have 2 GB.
   await server.query(raw(`alter system set shared_buffers = '128MB'`))
-  // Otherwise it connects to each of a hundred databases once a minute.
+  // Otherwise autovacuum connects to each of a hundred databases once a minute.
   await server.query(raw(`alter system set autovacuum_naptime = '1h'`))
   await server.pool.end()
   await first.stop()

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { NewTransaction } from '../../src/transactions/store.ts'
 
-/** A transaction that was created now with a code, and nothing optional. */
+/** A transaction that was created with a code at `created_at`. Of the optional fields it has only a webhook URL. */
 export function newTransactionRow(
   set: Partial<NewTransaction> & Pick<NewTransaction, 'merchant_id' | 'created_at'>,
 ): NewTransaction {

@@ -16,6 +16,7 @@ export type PackedGuiche = {
 }
 
 const run = promisify(execFile)
+
 /**
  * Runs `npm pack` on a copy of the checkout. `npm run test:long` builds and installs with npm alone; `npm test` uses what
  * this test run has built and installed.

@@ -16,7 +16,7 @@ type Listed = { id: string; createdAt: string }
 export const recordsOfPages = 45
 
 /**
- * Tests that both lists share: pages, their order and the cursor.
+ * Tests that the lists of transactions and of withdrawals share: pages, their order and the cursor.
  *
  * @param open a service whose client has exactly {@link recordsOfPages} records at `path`
  */

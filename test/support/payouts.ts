@@ -24,7 +24,7 @@ export type DistantBank = {
   stop(): Promise<void>
 }
 
-/** The service with its bank at a distance, where requests and callbacks can be lost. */
+/** A service whose bank is a server with a separate database. Requests and callbacks between them can be lost. */
 export async function startDistantBank({
   onLog,
 }: {

@@ -112,7 +112,7 @@ export async function openPsp(pool: pg.Pool, name: DialectName, quirks: string[]
   }
 }
 
-export async function requestPspToken(psp: Psp, { token }: RequestForm): Promise<Answer> {
+export async function requestPspToken(psp: Psp, { token }: Pick<RequestForm, 'token'>): Promise<Answer> {
   const path = token.query ? `${token.path}?${token.query}` : token.path
   return await fetched(psp, { method: 'POST', path, headers: token.headers, body: token.body })
 }
@@ -126,12 +126,7 @@ export async function sendRequest(
   body?: unknown,
   more: Record<string, string> = {},
 ): Promise<Answer> {
-  const token = await fetched(psp, {
-    method: 'POST',
-    path: form.token.query ? `${form.token.path}?${form.token.query}` : form.token.path,
-    headers: form.token.headers,
-    body: form.token.body,
-  })
+  const token = await requestPspToken(psp, form)
   const query = form.query ? `${path.includes('?') ? '&' : '?'}${form.query}` : ''
   return await fetched(psp, {
     method,

@@ -2,7 +2,7 @@ import { type Db, raw, sql } from '../../src/db/sql.ts'
 
 type Columns = Record<string, unknown>
 
-/** Inserts one row. Columns that it does not name are null. */
+/** Inserts one row. Columns that it does not name get their defaults. */
 export async function insertRow(db: Db, table: string, row: Columns): Promise<void> {
   const names = raw(Object.keys(row).join(', '))
   await db.query(sql`

@@ -49,7 +49,7 @@ export async function payOne(
   const { id, pixResponse } = created.body
   const paid = await service.call<{ endToEndId: string }>('/sandbox/payment', { body: { uri: pixResponse.uri }, token })
   expect(paid.status, paid.text.slice(0, 300)).toBe(200)
-  // The simulator sends no callback here, so the service polls.
+  // The bank of `startOnFaultyNetwork` sends no callback, so the payment is found by polling.
   await service.runJob('transactions.poll')
   await eventually(
     async () => (await service.call(`/transaction/${id}`, { token })).body.status !== 'PIX_QRCODE_GENERATED',
@@ -79,7 +79,7 @@ export type FaultyNetwork = {
   stop(): Promise<void>
 }
 
-/** A service whose bank is a separate process without callbacks. A test can make its answers get lost. */
+/** A service whose bank is a server that sends no callbacks. A test can make its answers get lost. */
 export async function startOnFaultyNetwork({
   onLog,
 }: {
@@ -182,7 +182,10 @@ export async function drain(service: TestService, amount: number, merchantId?: s
   await correct(service, merchantId ?? (await merchantOf(service)), -amount)
 }
 
-/** Refunds without transfers would be found, and payouts frozen. The ledger is next verified five minutes later. */
+/**
+ * Waits for the first verification of the ledger. A test that then inserts refunds without transfers has five minutes until
+ * the next one, which would find them and freeze payouts.
+ */
 export async function untilVerified({ db }: Pick<TestService, 'db'>): Promise<void> {
   await eventually(async () => (await db.query(sql`select from settings where name = 'books_verified'`)).length > 0)
 }

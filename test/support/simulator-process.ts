@@ -84,7 +84,7 @@ export async function startSimulatorProcess(
 
 export type OwnSimulator = Pick<SimulatorProcess, 'url' | 'control' | 'stop'>
 
-/** The same simulator with mutual TLS. It keeps its certificates in the folder. */
+/** The simulator in this process, with mutual TLS. It keeps its certificates in the folder. */
 export async function startTlsSimulator(
   dialect: string,
   place: { dataDir: string; databaseUrl: string },
@@ -92,7 +92,7 @@ export async function startTlsSimulator(
   return await startOwnSimulator({ dialect, tls: true }, place)
 }
 
-/** The same simulator in this process: starting another one takes a second of CPU. */
+/** The simulator in this process: starting another one takes a second of CPU. */
 export async function startOwnSimulator(
   options: Omit<SimulatorRun, 'host' | 'port' | 'controlToken'>,
   { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string },

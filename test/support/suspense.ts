@@ -57,7 +57,7 @@ export async function untilSuspense(service: TestService, endToEnd: string, stat
   return row
 }
 
-/** Advances the clock to each query about a return, as often as necessary. */
+/** Advances the clock minute by minute, and runs the check of returns each time, until the payment is returned. */
 export async function untilReturned(service: TestService, endToEnd: string): Promise<SuspenseRow> {
   await eventually(async () => {
     service.clock.advance(60_000)

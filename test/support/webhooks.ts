@@ -14,7 +14,7 @@ export type TestReceiver = {
   received: Received[]
   /** Received requests, whether or not they were read to the end. */
   requests(): number
-  /** Resolves when this many have been received. Fails after ten seconds. */
+  /** Resolves when this many have been received. Fails after the time limit of {@link eventually}. */
   until(count: number): Promise<void>
   stop(): Promise<void>
 }
@@ -124,7 +124,7 @@ export async function createTestMerchant(db: Db, { key, now }: { key: SecretKey;
   return { merchantId, secret: await createWebhookSecret(db, { key, merchantId, now }) }
 }
 
-/** An event of a record, as a transaction would enqueue it. */
+/** An event to enqueue: by default the first of a new transaction, without a webhook URL. */
 export function testEvent(event: Pick<NewEvent, 'merchantId' | 'occurredAt'> & Partial<NewEvent>): NewEvent {
   return {
     recordType: 'transaction',
