@@ -7,8 +7,7 @@ import { readAll, type Seen, sum } from './read.ts'
 import type { World } from './world.ts'
 
 /**
- * Every transition of "Statuses" in the decisions, written down independently, so that a mistake in the service's own
- * table shows.
+ * Every transition in docs/statuses.md, written down independently, so that a mistake in the service's own table shows.
  */
 const moves: Record<string, string[]> = {
   PENDING: ['PIX_QRCODE_GENERATED', 'FAILED', 'PROCESSING', 'CANCELED', 'REJECTED'],
@@ -121,7 +120,7 @@ function findWithdrawalFaults({ memory }: World, { withdrawals, bank }: Seen): s
       const row = withdrawals.find(({ payout }) => payout === id)
       if (row?.amount !== amount || row.pix_key !== pix_key)
         return [`the bank sent a payout ${id} that nobody asked for`]
-      return memory.free.has(row.id) ? [] : [`withdrawal ${row.id} was sent although it was held`]
+      return memory.free.has(row.id) ? [] : [`withdrawal ${row.id} was sent although it was pending review`]
     }),
   ]
 }

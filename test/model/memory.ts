@@ -23,8 +23,8 @@ export type Rule = {
 }
 
 /**
- * What an operator's entry changes in a merchant's accounts: what the bank holds, fees, and what the operator owes from
- * its own money.
+ * What an operator's entry changes in the accounts of a merchant or of the operator: the money at the bank, the fees, and
+ * what the operator owes.
  */
 export type Entered = { merchantId: string; clearing: number; fees: number; debt: number }
 

@@ -12,7 +12,7 @@ import * as operator from './steps-operator.ts'
 import * as processes from './steps-process.ts'
 import { openWorld, type World } from './world.ts'
 
-/** The weight of each step. */
+/** The steps by name, each with its weight in the draw. */
 const weights: [string, number, Step][] = [
   ['create', 10, people.create],
   ['pay', 14, people.pay],
@@ -34,7 +34,7 @@ const weights: [string, number, Step][] = [
   ['takeBack', 2, network.takeBack],
   ['takeBackPart', 2, network.takeBackPart],
   ['enter', 2, network.enter],
-  ['decideHere', 2, network.decideInGateway],
+  ['decideInGateway', 2, network.decideInGateway],
   ['payIn', 2, operator.payIn],
   ['drawFees', 2, operator.drawFees],
   ['payPsp', 2, operator.payPsp],

@@ -18,7 +18,7 @@ it(`of ${2 * half} payouts and refunds whose first answer is lost, none is made 
   try {
     await earn(world)
     const requested = [...(await requestRefunds(world)), ...(await requestPayouts(world))]
-    // The bank carries out every second one, and sends no callback.
+    // The bank carries out about half of them, and sends no callback.
     world.setLosses(100, ['time_out_after', 'time_out_before'])
     await workUntilQuiet(world)
     expect((await readAll(world.db, world.clock.now())).bank.payouts.length).toBeGreaterThan(half / 4)

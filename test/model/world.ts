@@ -34,8 +34,8 @@ export type Process = {
   injector: FaultInjector
   deps: ProcessDeps & ReceiveDeps & CreateDeps
   jobs: Record<string, Job>
-  /** Callback notices that it has taken and processes next. */
   processNotice: ReturnType<typeof createNoticeProcessor>
+  /** Callback notices that it has taken and processes next. */
   inHand: InboxRow[]
   /** Errors that it logged: violated assertions would show here. */
   errors: Error[]
@@ -52,7 +52,7 @@ export type World = {
   merchants: string[]
   memory: Memory
   process: Process
-  /** Sets the percentage of requests to the bank that are lost on the way in or out. */
+  /** Sets the percentage of requests to the bank that are disturbed, each in one of these ways at random. */
   setLosses(percent: number, kinds?: readonly Disturbance[]): void
   /** Starts another process in place of one that has ended. */
   restartProcess(): Promise<void>

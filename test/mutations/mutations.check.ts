@@ -83,7 +83,7 @@ async function runTest(folder: string, test: string): Promise<string | null> {
     test,
     '--bail',
     '1',
-    // What it would keep of each copy is of no use later.
+    // The transformed modules of a copy are of no use once it is removed.
     '--experimental.fsModuleCache=false',
     '--reporter',
     'json',

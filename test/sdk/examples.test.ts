@@ -14,8 +14,8 @@ import { findFreePort } from '../support/process.ts'
 import { findPython } from '../support/python.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-/** The example shops: which program each needs, how it is built and how it is started, in a copy of its folder. */
 const python = findPython('fastapi', 'httpx', 'uvicorn') ?? 'python3'
+/** The example shops: which program each needs, how it is built and how it is started, in a copy of its folder. */
 const examples: { name: string; needs: string[]; build?: string[]; start: string[] }[] = [
   { name: 'express', needs: [process.execPath, '--version'], start: [process.execPath, 'shop.js'] },
   { name: 'fastapi', needs: [python, '-c', 'import fastapi, httpx, uvicorn'], start: [python, 'shop.py'] },

@@ -15,7 +15,7 @@ import { eventually, startTestReceiver, type TestReceiver } from '../support/web
 
 let service: TestService
 let guiche: Guiche
-/** In the place of Medusa's route for webhooks, which hands on headers and raw body. */
+/** Takes the place of Medusa's route for webhooks, which passes headers and raw body on. */
 let medusa: TestReceiver
 let payments: Payments
 let sessions = 0

@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// Refunds of the plugin for WooCommerce, with what it uses of WordPress in memory. Prints the keys and the amounts of the
-// refunds that Guichê was asked for, and those that it carried out.
+// Refunds of the plugin for WooCommerce, with what it uses of WordPress in memory. Prints the keys and amounts of all requests
+// for a refund, the amounts that Guichê carried out, and how many records WooCommerce has.
 
 namespace {
     class WC_Order_Refund

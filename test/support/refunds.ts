@@ -183,8 +183,8 @@ export async function drain(service: TestService, amount: number, merchantId?: s
 }
 
 /**
- * Waits for the first verification of the ledger. A test that then inserts refunds without transfers has five minutes until
- * the next one, which would find them and freeze payouts.
+ * Waits for the first verification of the ledger. A test that then inserts refunds without transfers has five minutes
+ * until the next one, which would find them and freeze payouts.
  */
 export async function untilVerified({ db }: Pick<TestService, 'db'>): Promise<void> {
   await eventually(async () => (await db.query(sql`select from settings where name = 'books_verified'`)).length > 0)

@@ -18,7 +18,7 @@ import {
 
 /**
  * What a shop's compiler sees of the SDK. Compiled, never run: against the source by `npm run types`, and against the
- * packed package by package.test.ts. If a line that must be wrong compiles, that is an error as well.
+ * packed package by sdk-package.test.ts. If a line that must be wrong compiles, that is an error as well.
  */
 
 type Equal<Left, Right> =
