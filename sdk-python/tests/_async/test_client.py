@@ -219,6 +219,15 @@ class ClientTest(IsolatedAsyncioTestCase):
         with self.assertRaises(PermissionError):
             [piece async for piece in self.guiche.statement.export()]
 
+        async def stall() -> Any:
+            yield b"id,kind\n"
+            raise httpx.ReadTimeout("late")
+
+        self.service.plan("GET /statement.csv", lambda request: httpx.Response(200, content=stall()))
+        with self.assertRaises(ConnectionError) as caught:
+            [piece async for piece in self.guiche.statement.export(timeout=3)]
+        self.assertEqual((caught.exception.code, caught.exception.detail[:18]), ("timeout", "No answer within 3"))
+
     async def test_follows_events_past_interruptions_and_from_position_to_position(self) -> None:
         def events(*numbers: int) -> httpx.Response:
             data = [{"number": number, "position": f"{number}-a"} for number in numbers]

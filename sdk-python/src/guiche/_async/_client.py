@@ -175,7 +175,12 @@ class AsyncClient:
             async for piece in response.aiter_bytes():
                 yield piece
         except httpx.HTTPError as error:
-            raise to_connection_error(call, request_id=response.request.headers["x-request-id"], timeout=None) from error
+            read_timeout = response.request.extensions["timeout"]["read"]
+            raise to_connection_error(
+                call,
+                request_id=response.request.headers["x-request-id"],
+                timeout=read_timeout if isinstance(error, httpx.TimeoutException) else None,
+            ) from error
         finally:
             await response.aclose()
 
