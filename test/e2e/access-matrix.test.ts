@@ -23,7 +23,7 @@ let outsiders: Person[]
 let operators: Person[]
 let outsidersToken: string
 /** The parameters that name the first merchant's records. */
-let names: Record<NonNullable<Expected['of']>, string>
+let names: Record<NonNullable<Expected['record']>, string>
 /** Texts that no answer to anybody else may contain. */
 let marks: string[]
 
