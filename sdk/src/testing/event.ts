@@ -49,7 +49,7 @@ function makeTransaction(status: TransactionStatus, { now, amount = amountDefaul
     ...(isPaid && {
       amountPaid: amount,
       amountRefunded: status === 'REFUNDED' ? amount : 0,
-      refunds: [],
+      refunds: status === 'REFUNDED' || status === 'PROCESSING_REFUND' ? [makeRefund(status, { now, amount })] : [],
       amountReturned: status === 'INFRACTION' ? amount : 0,
       disputes: [],
       returns: [],
