@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { sql } from '../db/sql.ts'
-import { newSecretKey, parseSecretKey } from '../lib/secrets.ts'
+import { newSecretKey, parseSecretKey, type SecretKey } from '../lib/secrets.ts'
 import { createRateLimiter } from './rate-limit.ts'
-import { shareLimits } from './shared-limits.ts'
+import { type SharedLimits, shareLimits } from './shared-limits.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -13,15 +13,23 @@ beforeAll(async () => {
 afterAll(async () => await database.drop())
 
 const clock = manualClock()
-const key = parseSecretKey(newSecretKey())
+const key = readKey()
+
+function readKey(): SecretKey {
+  const read = parseSecretKey(newSecretKey())
+  if (!read) throw new Error('a new key can be read')
+  return read
+}
 
 /** One of several services, with a limit of ten at once and then two per second. */
 function open(name: string) {
-  if (!key) throw new Error('a new key can be read')
   const { share, sync } = shareLimits({ db: database.db, clock, key })
+  return { sync, ...openLimit(share, name) }
+}
+
+function openLimit(share: SharedLimits['share'], name: string) {
   const limiter = share(createRateLimiter({ name, limit: { perSecond: 2, burst: 10 }, clock }))
   return {
-    sync,
     giveBack: limiter.giveBack,
     /** How many of so many requests it allows. */
     request: (count: number, shop = 'shop') =>
@@ -46,7 +54,8 @@ it('counts over all services, and delays all of them after they allowed too many
   expect(other.request(10)).toBe(5)
   await other.sync()
   await one.sync()
-  expect(open('create').request(10, 'another shop')).toBe(10)
+  expect(one.request(10, 'another shop')).toBe(10)
+  await one.sync()
 })
 
 it('does not forget what was used when a service starts again', async () => {
@@ -82,4 +91,40 @@ it('never blocks for longer than two bursts, and stores no name', async () => {
   expect(one.request(10)).toBeGreaterThan(0)
   const rows = await database.db.query(sql`select id::text from rate_limits`)
   expect(JSON.stringify(rows)).not.toContain('shop')
+})
+
+describe('callers with many keys', () => {
+  const countRows = async () => (await database.db.query(sql`select from rate_limits`)).length
+  const requestEach = (limit: { request(count: number, shop: string): number }, count: number) => {
+    for (let number = 0; number < count; number += 1) limit.request(1, `key ${number}`)
+  }
+
+  it('keep no other limit from being shared', async () => {
+    const { share, sync } = shareLimits({ db: database.db, clock, key })
+    const names = ['flooded', 'also flooded', 'quiet']
+    for (const name of names) {
+      const limit = openLimit(share, name)
+      expect(limit.request(10)).toBe(10)
+      if (name !== 'quiet') requestEach(limit, 600)
+    }
+    const before = await countRows()
+    await sync()
+    expect((await countRows()) - before).toBe(500)
+    for (const name of names) {
+      const other = open(name)
+      other.request(1)
+      await other.sync()
+      expect(other.request(10), name).toBe(0)
+    }
+    for (let count = 0; count < 2; count += 1) await sync()
+    expect((await countRows()) - before).toBe(2 * 601 + 1)
+  })
+
+  it('do not fill the memory: at most 5,000 of them wait', async () => {
+    const one = open('bounded')
+    requestEach(one, 6_000)
+    const before = await countRows()
+    for (let count = 0; count < 12; count += 1) await one.sync()
+    expect((await countRows()) - before).toBe(5_000)
+  })
 })

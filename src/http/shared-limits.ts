@@ -8,6 +8,8 @@ import { addUsed, type Used } from './store.ts'
 const syncEveryMs = 200
 /** Buckets in one statement. The rest waits for the next one. */
 const bucketsMax = 500
+/** Buckets of one limit that wait: two seconds' worth. Requests for any more are counted in this process only. */
+const unsentMax = 5_000
 
 export type SharedLimits = {
   /** The same limit, which also counts the requests that other processes allow. */
@@ -34,7 +36,9 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
       const unsent = new Map<string, number>()
       limits.push({ limiter, unsent })
       const note = (name: string, count: 1 | -1) => {
-        unsent.set(name, (unsent.get(name) ?? 0) + count)
+        const before = unsent.get(name)
+        if (before === undefined && unsent.size === unsentMax) return
+        unsent.set(name, (before ?? 0) + count)
         timer ??= setTimeout(syncLater, syncEveryMs).unref()
       }
       return {
@@ -73,11 +77,15 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
     timer = null
     const sent = new Map<string, { shared: Shared; name: string }>()
     const rows: Used[] = []
-    for (const shared of limits) {
+    // Each limit gets an equal part of the rows, and those with few buckets leave the rest to the others: callers that
+    // fill one limit keep no other from being shared.
+    const fewestFirst = limits.toSorted((one, other) => one.unsent.size - other.unsent.size)
+    for (const [index, shared] of fewestFirst.entries()) {
       const { limiter, unsent } = shared
       const { perSecond, burst } = limiter.limit
+      const rowsMax = rows.length + Math.ceil((bucketsMax - rows.length) / (limits.length - index))
       for (const [name, count] of unsent) {
-        if (rows.length === bucketsMax) break
+        if (rows.length === rowsMax) break
         unsent.delete(name)
         if (count === 0) continue
         // Hashed, because names contain addresses and e-mail addresses.
@@ -86,7 +94,7 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
         rows.push({ id, later: toMicros(count / perSecond), fills: toMicros(burst / perSecond) })
       }
     }
-    if (rows.length === bucketsMax) timer = setTimeout(syncLater, syncEveryMs).unref()
+    if (limits.some(({ unsent }) => unsent.size > 0)) timer = setTimeout(syncLater, syncEveryMs).unref()
     if (rows.length === 0) return
     const at = clock.now()
     const buckets = await addUsed(db, rows, at.getTime() - Date.now())
