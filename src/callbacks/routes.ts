@@ -55,6 +55,9 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
         {
           config: { access: { public: true } },
           bodyLimit: bodyBytesMax,
+          errorHandler: (error) => {
+            throw error.code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? callbackTooLarge() : error
+          },
           // Before the body is read: a caller that does not know the address, or lacks the certificate, cannot send a
           // body.
           onRequest: async (request) => {
@@ -133,4 +136,8 @@ function requireProxies({ acquirers, config }: CallbackRoutesDeps): void {
   throw new ConfigError([
     `callbacks.clientCertificate of ${names.join(', ')} needs TRUST_PROXY: the address of the proxy that passes the certificate on`,
   ])
+}
+
+function callbackTooLarge(): AppError {
+  return new AppError('body_too_large', { detail: `A callback may have ${bodyBytesMax / 1024 ** 2} MiB at most.` })
 }

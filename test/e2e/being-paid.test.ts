@@ -236,7 +236,8 @@ describe('a callback that cannot be trusted', () => {
 
   it('is refused when it is larger than any valid one', async () => {
     const huge = JSON.stringify({ pix: [], more: 'x'.repeat(1024 * 1024) })
-    expect((await reportRaw(service, huge)).status).toBe(413)
+    const answer = await reportRaw(service, huge)
+    expect([answer.status, answer.text]).toEqual([413, expect.stringContaining('1 MiB at most')])
   })
 
   it('is answered when it reports nothing', async () => {
