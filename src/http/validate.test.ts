@@ -68,3 +68,12 @@ describe('a webhook URL', () => {
     expect(requested.filter((url) => url.endsWith('bad'))).toHaveLength(6)
   })
 })
+
+it('counts one item in the singular', () => {
+  const list = (minItems: number) => Type.Object({ list: Type.Array(Type.Number(), { minItems }) })
+  const messageOf = (minItems: number) => {
+    const checked = createValidator({ checkWebhookUrl: () => null })({ schema: list(minItems) })({ list: [] })
+    return 'error' in checked ? checked.error.details.fields?.[0]?.message : null
+  }
+  expect([messageOf(1), messageOf(2)]).toEqual(['must have at least 1 item', 'must have at least 2 items'])
+})

@@ -221,14 +221,21 @@ function toFieldError(error: ErrorObject, part: Part, options: Options): FieldEr
         {
           field,
           code: 'too_short',
-          message: `must have at least ${params.limit} ${params.limit === 1 ? 'character' : 'characters'}`,
+          message: `must have at least ${describeCount(params.limit, 'character')}`,
           ...limitOf(error),
         },
       ]
     case 'maxLength':
       return [{ field, code: 'too_long', message: `must have at most ${params.limit} characters`, ...limitOf(error) }]
     case 'minItems':
-      return [{ field, code: 'too_few', message: `must have at least ${params.limit} items`, ...limitOf(error) }]
+      return [
+        {
+          field,
+          code: 'too_few',
+          message: `must have at least ${describeCount(params.limit, 'item')}`,
+          ...limitOf(error),
+        },
+      ]
     case 'maxItems':
       return [{ field, code: 'too_many', message: `must have at most ${params.limit} items`, ...limitOf(error) }]
     case 'uniqueItems':
@@ -251,6 +258,10 @@ function toFieldError(error: ErrorObject, part: Part, options: Options): FieldEr
     default:
       return [{ field, code: 'invalid', message: error.message ?? 'is not valid' }]
   }
+}
+
+function describeCount(count: unknown, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`
 }
 
 function nameOrPart(name: unknown, part: Part): string {
