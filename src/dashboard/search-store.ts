@@ -148,10 +148,6 @@ export async function findByPixKey(db: Reads, filter: MerchantFilter, pixKey: st
 export async function findByName(db: Reads, filter: MerchantFilter, words: string[]): Promise<Found[]> {
   const patterns = words.map((word) => `%${toPattern(word)}`)
   const each = filter.merchantId === null ? hitsOfEachMax : hitsMax
-  const read =
-    filter.merchantId === null
-      ? sql`(select ${namesRead}::bigint / greatest(count(*), 1) from clients)`
-      : sql`${namesRead}`
   return await ofMerchants(
     db,
     filter,
@@ -159,16 +155,27 @@ export async function findByName(db: Reads, filter: MerchantFilter, words: strin
     sql`
       select 'transaction' as type, id, created_at from (
         select id, created_at, customer_search_name from transactions where merchant_id = clients.merchant_id
-        order by created_at desc, id desc limit ${read}) newest
+        order by created_at desc, id desc limit ${namesReadOfEach(filter)}) newest
       where customer_search_name like all(${patterns}::text[]) limit ${each}`,
   )
 }
 
-/** Whether a search of all merchants by name leaves out transactions. An estimate, as `vacuum` last counted them. */
-export async function areNamesLimited(db: Reads): Promise<boolean> {
-  const [row] = await db.query<{ rows: number }>(sql`
-    select greatest(reltuples, 0)::bigint as rows from pg_class where oid = 'transactions'::regclass`)
-  return (row?.rows ?? 0) > namesRead
+/**
+ * Whether a search by name leaves out transactions. It reads one row of each merchant, the number of its transactions
+ * some minutes ago (`countAllNames`).
+ */
+export async function areNamesLimited(db: Reads, filter: MerchantFilter): Promise<boolean> {
+  const [limited] = await db.query(sql`
+    select from customer_names_counted
+    where transactions > ${namesReadOfEach(filter)} ${ofMerchant(filter.merchantId)} limit 1`)
+  return limited !== undefined
+}
+
+/** How many transactions of each merchant a search by name reads. */
+function namesReadOfEach({ merchantId }: MerchantFilter): Sql {
+  return merchantId === null
+    ? sql`(select ${namesRead}::bigint / greatest(count(*), 1) from clients)`
+    : sql`${namesRead}`
 }
 
 /** What is shown of records that were found, newest first. */

@@ -77,7 +77,7 @@ export async function search(
   return {
     customers: toCustomers(hits.filter(({ id }) => foundByCustomer.has(id))),
     records: hits.map(toHitView),
-    areNamesLimited: merchantId === null && terms.nameWords.length > 0 && (await store.areNamesLimited(db)),
+    areNamesLimited: terms.nameWords.length > 0 && (await store.areNamesLimited(db, { merchantId })),
   }
 }
 

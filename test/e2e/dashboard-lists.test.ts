@@ -276,6 +276,31 @@ describe('the lists', () => {
   })
 })
 
+describe('a search by name', () => {
+  it('says that it read only the newest transactions, of all merchants or of one', async () => {
+    const support = await browserOf('support')
+    const { clientId } = service.sandbox
+    const [clients] = await service.db.query<{ count: number }>(sql`select count(*) as count from clients`)
+    const of = async (transactions: number) => {
+      await service.db.query(sql`
+        insert into customer_names_counted (merchant_id, until, transactions)
+        select merchant_id, '-infinity', ${transactions} from clients where client_id = ${clientId}
+        on conflict (merchant_id) do update set transactions = excluded.transactions`)
+      const areLimited = async (more: object) =>
+        (
+          await support.call<{ areNamesLimited: boolean }>('/dashboard/api/search', {
+            body: { text: 'maria silva', ...more },
+          })
+        ).body.areNamesLimited
+      return [await areLimited({}), await areLimited({ clientId })]
+    }
+    const share = Math.floor(300_000 / (clients?.count ?? 1))
+    expect(await of(share)).toEqual([false, false])
+    expect(await of(share + 1)).toEqual([true, share === 300_000])
+    expect(await of(300_001)).toEqual([true, true])
+  })
+})
+
 describe('the audit log', () => {
   it('exports what the filters leave, safe in a spreadsheet, to those who may read it', async () => {
     const admin = await browserOf('admin')

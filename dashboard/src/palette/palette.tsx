@@ -231,7 +231,7 @@ function Hints({ query, search, count, onSearchAll }: HintsProps) {
   const { client, isLoading, found, error } = search
   if (query === '' || isLoading || error) return null
   const clientName = clients.data?.find(({ clientId }) => clientId === client)?.name ?? client
-  const isPartOfNames = merchant === null && client === null && found?.areNamesLimited === true
+  const isOfAll = merchant === null && client === null
   return (
     <Stack gap={6} px="md" py="sm" align="flex-start">
       <Text size="sm" role="status" className={count > 0 ? 'unseen' : undefined} fw={600}>
@@ -252,9 +252,9 @@ function Hints({ query, search, count, onSearchAll }: HintsProps) {
           </Button>
         </Line>
       )}
-      {isPartOfNames && (
+      {found?.areNamesLimited && (
         <Text size="xs" c="dimmed">
-          {t.partOfNames}
+          {isOfAll ? t.partOfNames : t.partOfNamesOfOne}
         </Text>
       )}
     </Stack>

@@ -38,6 +38,8 @@ export const words = texts({
     searchedOne: (name: string) => `Only records of ${name} were searched.`,
     searchAll: 'Search all merchants',
     partOfNames: 'Of each merchant, only the newest customers were searched by name. Choose a merchant to search more.',
+    partOfNamesOfOne:
+      'Only the newest customers were searched by name. A complete CPF, CNPJ or e-mail address finds older ones.',
     found: (count: number) => (count === 1 ? '1 result' : `${count} results`),
     move: 'to move',
     open: 'to open',
@@ -91,6 +93,8 @@ export const words = texts({
     searchAll: 'Buscar em todos os lojistas',
     partOfNames:
       'A busca por nome olhou só os clientes mais recentes de cada lojista. Escolha um lojista para buscar mais.',
+    partOfNamesOfOne:
+      'A busca por nome olhou só os clientes mais recentes. Um CPF, CNPJ ou e-mail completo encontra os mais antigos.',
     found: (count: number) => (count === 1 ? '1 resultado' : `${count} resultados`),
     move: 'mover',
     open: 'abrir',
