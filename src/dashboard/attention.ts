@@ -69,9 +69,9 @@ function toItem(item: Item): AttentionItem {
 function toCounted(
   kind: Item['kind'],
   { count, amount, first }: { count: number; amount?: number; first: Date | null },
+  isMore = count >= countMax,
 ) {
   if (count === 0) return []
-  const isMore = count >= countMax
   return [toItem({ kind, count, isMore, amount: isMore ? null : (amount ?? null), at: first?.toISOString() ?? null })]
 }
 
@@ -98,11 +98,10 @@ async function findOverdueDisputes(db: Db, { merchantId, now }: AttentionScope):
 
 /** Withdrawals that this person may approve: those of which they are a second person. */
 async function findApprovals({ db }: Deps, scope: AttentionScope): Promise<AttentionItem[]> {
-  const pending = await listPending(db, { merchantId: scope.merchantId, limit: countMax })
-  if (pending.length === 0) return []
+  const pending = await listPending(db, { merchantId: scope.merchantId, limit: countMax + 1 })
   const known = new Map<string, boolean>()
   const approvable: PendingRow[] = []
-  for (const row of pending) {
+  for (const row of pending.slice(0, countMax)) {
     // The answer depends on the requester. For a request with a token, it depends on who had created the merchant's
     // secrets by then.
     const key = row.requested_by ?? row.id
@@ -111,7 +110,8 @@ async function findApprovals({ db }: Deps, scope: AttentionScope): Promise<Atten
     known.set(key, may)
     if (may) approvable.push(row)
   }
-  return toCounted('withdrawals_to_approve', sumOf(approvable))
+  // This person may be able to approve others beyond these.
+  return toCounted('withdrawals_to_approve', sumOf(approvable), pending.length > countMax)
 }
 
 /** Suspected duplicates, which the merchant confirms or cancels. */

@@ -1,6 +1,6 @@
 import { type Db, type Sql, sql } from '../db/sql.ts'
 
-/** Withdrawals to one key are counted up to here: this many or more are shown as "1,000+". */
+/** Withdrawals to one key are counted up to here: more are shown as "1,000+". */
 const countMax = 1_000
 
 /** What was sent to a Pix key before. Amounts that the receiver sent back do not count. */
@@ -32,13 +32,17 @@ export async function findReceiverHistory(
   const [own] = await db.query<Row>(sql`
     select count(*) as count, coalesce(sum(amount), 0)::bigint as sum, max(created_at) as last_at,
       coalesce(${nameIn(ownSent)}, ${withOthers ? nameIn(othersSent) : sql`null`}) as name
-    from (select amount, created_at from ${ownSent} order by created_at desc limit ${countMax}) latest`)
+    from (select amount, created_at from ${ownSent} order by created_at desc limit ${countMax + 1}) latest`)
   const { count = 0, sum = 0, last_at: lastAt = null, name = null } = own ?? {}
-  const history = { name, count, sum, isMore: count === countMax, lastAt }
+  const history = { name, ...toBounded(count), sum, lastAt }
   if (!withOthers) return { ...history, others: null }
   const [others] = await db.query<OthersRow>(sql`
     select count(*) as count, coalesce(sum(amount), 0)::bigint as sum, count(distinct merchant_id) as merchants
-    from (select amount, merchant_id from ${othersSent} limit ${countMax}) some_of_them`)
+    from (select amount, merchant_id from ${othersSent} limit ${countMax + 1}) some_of_them`)
   const { count: ofOthers = 0, sum: sumOfOthers = 0, merchants = 0 } = others ?? {}
-  return { ...history, others: { count: ofOthers, sum: sumOfOthers, isMore: ofOthers === countMax, merchants } }
+  return { ...history, others: { ...toBounded(ofOthers), sum: sumOfOthers, merchants } }
+}
+
+function toBounded(count: number): { count: number; isMore: boolean } {
+  return { count: Math.min(count, countMax), isMore: count > countMax }
 }

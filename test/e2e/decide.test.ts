@@ -19,7 +19,7 @@ import {
 } from '../support/withdrawals.ts'
 
 type Result = { id: string; outcome: string; code: string | null; status: string | null }
-type Item = { kind: string; count: number; amount: number | null }
+type Item = { kind: string; count: number; isMore: boolean; amount: number | null }
 type History = { name: string | null; count: number; sum: number; others: object | null }
 
 let service: TestService
@@ -225,15 +225,24 @@ describe('the history of a Pix key', () => {
     const columns = raw(
       'acquirer, amount, pix_key, pix_key_type, created_at, statuses, status_dates, fee_amount, amount_withdrawn',
     )
-    await service.db.query(sql`
-      insert into withdrawals (id, merchant_id, ${columns})
-      select ${randomUUID()}, ${other}, ${columns} from withdrawals where id = ${first}`)
+    const copyTo = async (copied: string, count: number) =>
+      await service.db.query(sql`
+        insert into withdrawals (id, merchant_id, ${columns})
+        select gen_random_uuid(), ${copied}, ${columns} from withdrawals, generate_series(1, ${count}::int) where id = ${first}`)
+    await copyTo(other, 1)
     expect(await historyOf(people.admin, second)).toMatchObject({
       count: 1,
       others: { count: 1, sum: 5_000, merchants: 1 },
     })
     expect(await historyOf(people.owner, second)).toMatchObject({ count: 1, sum: 5_000, others: null })
-    await service.db.query(sql`delete from withdrawals where merchant_id = ${other}`)
+    for (const copied of [other, merchantId]) await copyTo(copied, 999)
+    const thousand = { count: 1_000, isMore: false }
+    expect(await historyOf(people.admin, second)).toMatchObject({ ...thousand, others: thousand })
+    for (const copied of [other, merchantId]) await copyTo(copied, 1)
+    const more = { count: 1_000, isMore: true }
+    expect(await historyOf(people.admin, second)).toMatchObject({ ...more, others: more })
+    await service.db.query(sql`
+      delete from withdrawals where pix_key = ${pixKey.key} and id <> all(${[first, second]}::uuid[])`)
     await decide(people.admin, 'rejection', { ids: [second], reason: 'A test' })
   })
 })
@@ -243,6 +252,10 @@ describe('what needs attention', () => {
     for (const person of Object.values(people)) expect(await attention(person)).toEqual([])
   })
 
+  const pendingColumns = raw(
+    'acquirer, amount, pix_key, pix_key_type, created_at, statuses, status_dates, fee_amount, review_reason, requested_by',
+  )
+
   it('is what this person can decide, and no more', async () => {
     const own = await requestAs(people.finance, 70_000)
     const waiting = await withdraw(service, { amount: 80_000 })
@@ -250,6 +263,17 @@ describe('what needs attention', () => {
     expect(await attention(people.finance)).toMatchObject([
       { kind: 'withdrawals_to_approve', count: 1, amount: 80_000 },
     ])
+    // Only the hundred oldest are read: this person may be able to approve more.
+    const copies = await service.db.query<{ id: string }>(sql`
+      insert into withdrawals (id, merchant_id, ${pendingColumns})
+      select gen_random_uuid(), merchant_id, ${pendingColumns} from withdrawals, generate_series(1, 99)
+      where id = ${own} returning id`)
+    const approvable = async () => (await attention(people.finance))[0]
+    expect(await approvable()).toMatchObject({ count: 1, isMore: true, amount: null })
+    const ids = copies.map(({ id }) => id)
+    await service.db.query(sql`delete from withdrawals where id = ${ids[0]}`)
+    expect(await approvable()).toMatchObject({ count: 1, isMore: false, amount: 80_000 })
+    await service.db.query(sql`delete from withdrawals where id = any(${ids}::uuid[])`)
     expect(await kindsSeenBy(people.support)).toEqual([])
     const pixKey = { key: 'twice@example.com', type: 'EMAIL' }
     await untilWithdrawal(service, await withdraw(service, { amount: 3_000, pixKey }), 'PROCESSED')
