@@ -162,7 +162,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       // are replaced at the next request.
       if (!tokensOnly) assertCovers(user, client)
       await revokeClient(deps, { clientId: client.client_id, tokensOnly, by: byUser(user) })
-      return toClientView({ ...client, has_secret: client.has_secret && tokensOnly })
+      return toClientView(await find(deps, user, client.client_id))
     },
   )
 }

@@ -221,7 +221,7 @@ describe('a client', () => {
     const refused = await admin.call(path, { method: 'PATCH', body: forged })
     expect([refused.status, refused.body.errors]).toMatchObject([422, [{ field: 'clientId' }, { field: 'note' }]])
     const revoked = await admin.call(`${path}/revocation`, { method: 'POST', body: { tokensOnly: false } })
-    expect(revoked.body.isActive).toBe(false)
+    expect(revoked.body).toMatchObject({ isActive: false, tokensRefusedBefore: expect.any(String) })
     expect(await tokenOf({ clientId, clientSecret: String(rotated.body.secret) })).toBe(401)
     const rows = await service.db.query<{ action: string }>(sql`
       select action from audit_log where details->>'clientId' = ${clientId} and actor like 'user:admin%' order by id`)
