@@ -173,17 +173,14 @@ export function isOfEvent({ merchantId, eventId }: { merchantId: string; eventId
     select ${deliveryIdOf(sql`${eventId}::uuid`, raw('id'))} from webhook_endpoints where merchant_id = ${merchantId})`
 }
 
-/**
- * The deliveries of an event that can be sent again, in no order: `endpointId` limits them to one endpoint. Those to an
- * endpoint that receives no more events are left out.
- */
+/** The deliveries of an event and whether each can be sent, in no order: `endpointId` limits them to one endpoint. */
 export async function listToResend(
   tx: Tx,
   { merchantId, eventId, endpointId }: { merchantId: string; eventId: string; endpointId: string | undefined },
-): Promise<{ id: string; recordId: string }[]> {
+): Promise<{ id: string; recordId: string; isSendable: boolean }[]> {
   return await tx.query(sql`
-    select d.id, d.record_id as "recordId" from webhook_deliveries d
-    where d.merchant_id = ${merchantId} and ${isOfEvent({ merchantId, eventId })} and ${isSendable}
+    select d.id, d.record_id as "recordId", ${isSendable} as "isSendable" from webhook_deliveries d
+    where d.merchant_id = ${merchantId} and ${isOfEvent({ merchantId, eventId })}
       ${endpointId === undefined ? empty : sql`and d.endpoint_id = ${endpointId}`}`)
 }
 

@@ -12,17 +12,19 @@ type Input = {
 }
 
 /**
- * Delivers an event again, whatever its state: due now, with its own schedule. Returns its new state, or null when
- * the merchant has no such delivery. The caller then wakes the worker.
+ * Delivers an event again, whatever its state: due now, with its own schedule. Returns its new state, `disabled` when
+ * all its endpoints are disabled or deleted, or null when the merchant has no such delivery. The caller then wakes the
+ * worker.
  */
 export function resendDelivery(
   db: Db,
   { merchantId, eventId, endpointId, by, now }: Input,
-): Promise<'pending' | 'waiting' | null> {
+): Promise<'pending' | 'waiting' | 'disabled' | null> {
   return db.transaction(async (tx) => {
     const found = await listToResend(tx, { merchantId, eventId, endpointId })
-    const [first] = found
-    if (!first) return null
+    const sendable = found.filter(({ isSendable }) => isSendable)
+    const [first] = sendable
+    if (!first) return found.length > 0 ? 'disabled' : null
     await lockRecordDeliveries(tx, { merchantId, recordId: first.recordId })
     const details = endpointId === undefined ? undefined : { endpointId }
     await recordAction(tx, {
@@ -33,6 +35,6 @@ export function resendDelivery(
       ...(details && { details }),
       now,
     })
-    return await updateToResend(tx, { merchantId, ids: found.map(({ id }) => id), now })
+    return await updateToResend(tx, { merchantId, ids: sendable.map(({ id }) => id), now })
   })
 }

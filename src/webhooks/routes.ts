@@ -58,6 +58,11 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
       const now = deps.clock.now()
       const state = await resendDelivery(deps.db, { merchantId, eventId, endpointId, by, now })
       if (state === null) throw new AppError('not_found', { detail: 'No delivery exists for an event with this id.' })
+      if (state === 'disabled')
+        throw new AppError('not_found', {
+          detail:
+            'The endpoint of this delivery is disabled or deleted. Enable a disabled one with PATCH /webhook-endpoint/{endpointId} and {"enabled": true}, then resend the event.',
+        })
       deps.wakeDeliveries()
       return { eventId, state }
     },

@@ -96,7 +96,9 @@ describe('the list of deliveries', () => {
   })
 
   it('answers 404 to a resend of an unknown event', async () => {
-    expect((await service.call(`/webhook/delivery/${randomUUID()}/resend`, { method: 'POST' })).status).toBe(404)
+    const path = `/webhook/delivery/${randomUUID()}/resend`
+    const { status, body } = await service.call<{ detail: string }>(path, { method: 'POST' })
+    expect([status, body.detail]).toEqual([404, 'No delivery exists for an event with this id.'])
   })
 })
 
@@ -160,6 +162,10 @@ describe('a webhook endpoint', () => {
     const paid = ofEndpoint.find(({ type }) => type === 'transaction.paid')
     expect(toPaidOnly.map(({ eventId }) => eventId)).toEqual([paid?.eventId])
     expect((await deliveries(`?eventId=${paid?.eventId}`)).total).toBe(2)
+    await service.call(`/webhook-endpoint/${paidOnly.body.id}`, { method: 'PATCH', body: { enabled: false } })
+    const path = `/webhook/delivery/${paid?.eventId}/resend?endpointId=${paidOnly.body.id}`
+    const refused = await service.call<{ detail: string }>(path, { method: 'POST' })
+    expect([refused.status, refused.body.detail]).toEqual([404, expect.stringContaining('Enable a disabled one')])
     for (const { body: one } of [made, paidOnly])
       expect((await service.call(`/webhook-endpoint/${one.id}`, { method: 'DELETE' })).status).toBe(204)
   })

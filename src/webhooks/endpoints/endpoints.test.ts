@@ -244,7 +244,7 @@ describe('a change of an endpoint', () => {
     const eventId = receiver.received[0]?.event.id ?? ''
     const resend = async (endpointId?: string) =>
       await resendDelivery(bench.database.db, { ...ofMerchant(), eventId, endpointId, now: clock.now() })
-    expect(await resend(row.id)).toBeNull()
+    expect(await resend(row.id)).toBe('disabled')
     await changeEndpoint(deps(), { ...targetOf(row), input: { enabled: true } })
     expect(await resend(row.id)).toBe('pending')
     await receiver.until(2)
