@@ -74,7 +74,7 @@ export function createOwnDeliveries(deps: Deps): OwnDeliveries {
       })
       await deps.start(deliveries, claimedAt, prepared)
     } catch (error) {
-      log.error({ err: error }, 'Webhook deliveries of new records wait until their lease expires')
+      log.error({ err: error }, 'Webhook deliveries sent from memory wait until their lease expires')
     }
   }
 }
