@@ -94,6 +94,13 @@ it('still serves while it stops if other machines may reach it', () => {
   expect(readConfig({ TRUST_PROXY: '127.0.0.1', STOP_DELAY_SECONDS: '0' }).stopDelaySeconds).toBe(0)
 })
 
+it('refuses lists without a value, which would do nothing', () => {
+  expect(errorsOf({ REQUIRE_SECOND_FACTOR: ',', TRUST_PROXY: ', ,' })).toEqual([
+    expect.stringMatching(/^REQUIRE_SECOND_FACTOR must be roles, separated by commas: admin/),
+    expect.stringMatching(/^TRUST_PROXY must be addresses or networks of proxies/),
+  ])
+})
+
 function referenceNames(): string[] {
   return [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name ?? '')
 }

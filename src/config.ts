@@ -368,15 +368,15 @@ function readDatabaseUrl(
 
 function readRoles(name: string, text: string | undefined, errors: string[]): string[] {
   const roles = (text ?? '').split(',').flatMap((part) => part.trim() || [])
-  if (roles.every((role) => roleNames.includes(role))) return roles
+  if ((roles.length > 0 || text === undefined) && roles.every((role) => roleNames.includes(role))) return roles
   errors.push(`${name} must be roles, separated by commas: ${roleNames.join(', ')}`)
   return []
 }
 
-/** Addresses and networks (CIDR), separated by commas. */
+/** Addresses and networks (CIDR), separated by commas. Commas alone are none: the setting would do nothing. */
 function readNetworks(name: string, text: string | undefined, errors: string[]): string[] {
   const networks = (text ?? '').split(',').flatMap((part) => part.trim() || [])
-  if (networks.every(isNetwork)) return networks
+  if ((networks.length > 0 || text === undefined) && networks.every(isNetwork)) return networks
   errors.push(`${name} must be addresses or networks of proxies, separated by commas, such as 127.0.0.1,10.0.0.0/8`)
   return []
 }

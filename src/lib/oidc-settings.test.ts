@@ -60,7 +60,7 @@ describe('the provider of sign-ins', () => {
     const { OIDC_ISSUER, ...others } = whole
     const errors = errorsOf({ OIDC_ISSUER })
     expect(errors).toEqual(Object.keys(others).map((name) => `${name} must be set together with OIDC_ISSUER`))
-    for (const OIDC_ROLES of ['admin', 'a=owner', 'a=admin@shop', 'a=root', 'a=owner@', '=admin'])
+    for (const OIDC_ROLES of ['admin', 'a=owner', 'a=admin@shop', 'a=root', 'a=owner@', '=admin', ',', ' , '])
       expect(errorsOf({ ...whole, OIDC_ROLES })[0], OIDC_ROLES).toMatch(/^OIDC_ROLES must be pairs such as/)
   })
 

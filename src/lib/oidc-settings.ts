@@ -71,16 +71,20 @@ export function readOidcSettings(
   }
 }
 
-/** `value=role` and `value=role@client`, separated by commas. */
+/** `value=role` and `value=role@client`, separated by commas. Commas alone are none, and nobody could sign in. */
 function readRules(name: string, text: string, errors: string[]): RoleRule[] {
-  return text.split(',').flatMap((part) => {
-    if (part.trim() === '') return []
-    const [, value = '', role = '', clientId = null] = /^(.+)=(\w+)(?:@([\w.:-]{1,64}))?$/.exec(part.trim()) ?? []
-    if ((clientId === null ? operatorRoles : merchantRoles).includes(role))
-      return [{ value: value.trim(), role, clientId }]
+  const rules = text.split(',').flatMap((part) => (part.trim() === '' ? [] : [readRule(part.trim())]))
+  const valid = rules.filter((rule) => rule !== null)
+  if (text !== '' && (rules.length === 0 || valid.length < rules.length))
     errors.push(
       `${name} must be pairs such as gateway-admins=admin,shop-owners=owner@<client id>, separated by commas; roles are ${operatorRoles.join(', ')} of the operator, and ${merchantRoles.join(', ')} of a merchant`,
     )
-    return []
-  })
+  return valid
+}
+
+function readRule(text: string): RoleRule | null {
+  const [, value = '', role = '', clientId = null] = /^(.+)=(\w+)(?:@([\w.:-]{1,64}))?$/.exec(text) ?? []
+  return (clientId === null ? operatorRoles : merchantRoles).includes(role)
+    ? { value: value.trim(), role, clientId }
+    : null
 }
