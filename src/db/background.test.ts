@@ -70,6 +70,31 @@ it('ends a step that waits for another step', async () => {
   background.stop()
 })
 
+it('starts no step in place of one that waited for too long', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  const background = startBackground(db)
+  const [first, second] = [createGate(), createGate()]
+  let isThirdRunning = false
+  const steps = [first, second].map(({ opened }) => background.db.transaction(async () => await opened))
+  // The second one starts beside the first.
+  vi.advanceTimersByTime(1_000)
+  steps.push(
+    background.db.transaction(async () => {
+      isThirdRunning = true
+    }),
+  )
+  vi.useRealTimers()
+  second.open()
+  await steps[1]
+  // Long enough for the third step, if it had begun.
+  await db.query(sql`select pg_sleep(0.1)`)
+  expect(isThirdRunning).toBe(false)
+  first.open()
+  await Promise.all(steps)
+  expect(isThirdRunning).toBe(true)
+  background.stop()
+})
+
 it('makes each statement of a long read a step, and counts what they waited for requests', async () => {
   const registry = new Registry()
   const background = startBackground(db, registry)
