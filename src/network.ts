@@ -180,6 +180,7 @@ type ControlAnswer = Partial<SandboxPersonality> & {
 
 async function postControl(url: string, name: string, input: object): Promise<ControlAnswer> {
   const { clientId, clientSecret } = simulatorCredentials
+  const signal = AbortSignal.timeout(timeoutMs)
   const token = await request(`${url}/oauth/token`, {
     method: 'POST',
     body: 'grant_type=client_credentials',
@@ -187,12 +188,14 @@ async function postControl(url: string, name: string, input: object): Promise<Co
       authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
       'content-type': 'application/x-www-form-urlencoded',
     },
+    signal,
   })
   const { access_token: accessToken } = (await token.body.json()) as { access_token: string }
   const answer = await request(`${url}/sandbox/${name}`, {
     method: 'POST',
     body: JSON.stringify(input),
     headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
+    signal,
   })
   return (await answer.body.json()) as ControlAnswer
 }

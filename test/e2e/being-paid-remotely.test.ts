@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
@@ -88,6 +89,21 @@ it('creates a charge, is paid and is notified over the network as with the built
     errors: [{ code: 'already_paid' }],
   })
   await receiver.stop()
+})
+
+it('waits no longer for a sandbox control than for any other request', async () => {
+  const { handle } = psp.simulator
+  psp.simulator.handle = async (received) => {
+    if (received.path.startsWith('/sandbox/')) await sleep(1_000)
+    return await handle(received)
+  }
+  const { timeout } = AbortSignal
+  const limited = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => timeout.call(AbortSignal, 100))
+  // With the answer it would be 422: there is no such code.
+  expect((await payAt(service, 'no code')).status).toBe(500)
+  expect(limited).toHaveBeenCalledWith(10_000)
+  limited.mockRestore()
+  psp.simulator.handle = handle
 })
 
 it('finds payments without a callback by polling', async () => {
