@@ -19,7 +19,8 @@ type DueChecks<Row> = {
   claim: (claim: Claim) => Promise<Row[]>
   /**
    * Few enough to check within the lease when every request to an acquirer takes the default limit of ten seconds. With
-   * a longer `timeoutMs` another process may check a row at the same time, as after a crash.
+   * a longer `timeoutMs` checks may outlive it. Another process then checks the same rows only if it takes over the job,
+   * as after a crash: one process at a time runs it.
    */
   claimedMax: number
   leaseMs: number
