@@ -17,6 +17,7 @@ export type TransactionSeen = {
   payment_date: Date | null
   end_to_end: string | null
   pix_uri: string | null
+  pix_expires_at: Date | null
   error_message: string | null
   /** The bank has its charge, and has not removed it. */
   is_payable: boolean
@@ -85,7 +86,7 @@ export async function readAll(db: Db, now: Date) {
     now,
     transactions: await db.query<TransactionSeen>(sql`
       select merchant_id, id, replace(id::text, '-', '') as txid, statuses, status, status_dates, amount, amount_paid, fee_amount,
-        payment_date, end_to_end, pix_uri, error_message, exists (
+        payment_date, end_to_end, pix_uri, pix_expires_at, error_message, exists (
           select from simulator.charges where txid = replace(transactions.id::text, '-', '') and removed_at is null) as is_payable
       from transactions order by created_at, id`),
     refunds: await db.query<RefundSeen>(sql`

@@ -147,9 +147,12 @@ export const cancelCharge: Step = async (world, { isAlone }) => {
   const { bank } = await readAll(world.db, world.clock.now())
   const isPaid = bank.pix.some(({ txid }) => txid === row.txid)
   if (done.did === 'done' && isPaid) throw new Unexpected(`charge ${row.id} is canceled, and it was paid`)
-  const isOver = row.status === 'FAILED' || isPaid
+  // It may fail as expired while its cancel is not answered, which is then refused.
+  const hasExpired = row.pix_expires_at !== null && row.pix_expires_at <= world.clock.now()
+  const isOver = row.status === 'FAILED' || isPaid || hasExpired
   const isRefused = done.did === 'refused' && done.code === 'cancel_not_possible'
-  if (isAlone && isRefused && !isOver) throw new Unexpected(`charge ${row.id} is open, and its cancel was refused`)
+  if (isAlone && isRefused && !isOver)
+    throw new Unexpected(`charge ${row.id} is open, and its cancel was refused: ${describe(done)}`)
   return `cancel charge ${row.id}: ${describe(done)}`
 }
 
