@@ -16,7 +16,7 @@ import type { Page } from './types.ts'
 /** What the resources are built on: calls with an access token. */
 export type Client = {
   get<Result>(path: string, options: RequestOptions | undefined, query?: object): Promise<Result>
-  /** Retried only if the call `isRepeatable` or has an idempotency key. */
+  /** After a lost answer it is repeated only if the call `isRepeatable` or has an idempotency key. */
   post<Result>(path: string, options: RequestOptions | undefined, sent?: Sent): Promise<Result>
   /** Retried: a repeated change has the same effect. */
   patch<Result>(path: string, options: RequestOptions | undefined, body: object): Promise<Result>

@@ -93,10 +93,13 @@ export class IdempotencyKeyReusedError extends GuicheError {
   override readonly name = 'IdempotencyKeyReusedError'
 }
 
-/** 422: the PSP refused the request. Nothing was charged; `detail` has the PSP's reason. */
+/**
+ * 422: the PSP refused to create a charge, and the transaction has failed; or it refused to cancel one, which can still
+ * be paid. `detail` has the reason, `transactionId` the transaction.
+ */
 export class AcquirerRefusedError extends GuicheError {
   override readonly name = 'AcquirerRefusedError'
-  /** The transaction that failed. */
+  /** The transaction whose charge was not created or not canceled. */
   readonly transactionId: string | undefined
 
   constructor(facts: Facts) {
@@ -110,7 +113,7 @@ export class InsufficientBalanceError extends GuicheError {
   override readonly name = 'InsufficientBalanceError'
 }
 
-/** 401: the credentials or the token are not valid. The SDK has already tried a new token. */
+/** 401: the credentials or the token are not valid. If a token was refused, the SDK has already tried a new one. */
 export class AuthenticationError extends GuicheError {
   override readonly name = 'AuthenticationError'
 }

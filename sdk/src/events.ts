@@ -109,7 +109,7 @@ export class Deliveries {
 
   /**
    * Delivers an event again, with the full series of attempts: to every address that it was sent to, or to the endpoint
-   * `endpointId`. The SDK does not retry this call: each call may deliver once more.
+   * `endpointId`. The SDK does not repeat this call after a lost answer: each call may deliver once more.
    */
   resend(eventId: string, options?: RequestOptions & { endpointId?: string | undefined }): Promise<Resent> {
     const query = options?.endpointId === undefined ? '' : `?endpointId=${toSegment(options.endpointId)}`

@@ -19,7 +19,7 @@ export type Call = {
   body?: object | undefined
   idempotencyKey?: string | undefined
   /**
-   * True if sending the call twice has the same effect as sending it once: true for GETs and calls with an idempotency
+   * True if sending the call twice has the same effect as sending it once, such as a GET or a call with an idempotency
    * key.
    */
   isRepeatable: boolean

@@ -14,7 +14,8 @@ import type {
 
 /**
  * The simulated PIX network. No real money moves. It exists only while the acquirer is the simulator: elsewhere each
- * method throws `not_found`. The SDK retries none of these calls: a payment made twice is two payments.
+ * method throws `not_found`. The SDK does not repeat a change after a lost answer: a payment made twice is two
+ * payments.
  */
 export class Sandbox {
   readonly #client: Client

@@ -23,8 +23,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not retry this
-   * call: the secret would be lost with the first answer.
+   * Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not repeat
+   * this call after a lost answer: the secret of the first endpoint was in that answer.
    */
   create(input: CreateWebhookEndpointBody, options?: RequestOptions): Promise<WebhookEndpointCreated> {
     return this.#client.post('/webhook-endpoint', options, { body: input })
@@ -52,8 +52,8 @@ export class WebhookEndpoints {
 
   /**
    * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID of
-   * version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in use. The SDK
-   * retries a call that has one.
+   * version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in use. After a
+   * lost answer the SDK repeats only a call that has one.
    */
   rotateSecret(
     id: string,
