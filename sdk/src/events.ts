@@ -46,7 +46,7 @@ export class Events {
    * ```ts
    * let after = await loadPosition() // null at the first start
    * for await (const event of guiche.events.follow({ after: after ?? 'start' })) {
-   *   // It comes again, for example after a refund of a part: ship an order that is not paid yet.
+   *   // This event comes again, for example after a partial refund: ship each order only once.
    *   if (event.type === 'transaction.paid') await shipOnce(event.data.externalCode, event.data.amountPaid)
    *   await savePosition(event.position)
    * }

@@ -29,7 +29,7 @@ const signaturesMax = 8
  * ```ts
  * export async function POST(request: Request) {
  *   const event = await verifyWebhook(secret, request.headers, await request.text())
- *   // It comes again, for example after a refund of a part: ship an order that is not paid yet.
+ *   // This event comes again, for example after a partial refund: ship each order only once.
  *   if (event.type === 'transaction.paid') await shipOnce(event.data.externalCode, event.data.amountPaid)
  *   return new Response(null, { status: 204 })
  * }
