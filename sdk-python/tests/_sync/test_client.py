@@ -253,6 +253,10 @@ class ClientTest(TestCase):
         self.service.plan("GET /event", problem(422, "position_unknown"))
         with self.assertRaises(GuicheError):
             [event for event in self.guiche.events.follow()]
+        for body in ({"next": "4-a", "hasMore": False}, {"data": [], "hasMore": False}):
+            self.service.plan("GET /event", httpx.Response(200, json=body))
+            with self.assertRaisesRegex(GuicheError, "not from Guichê.*unexpected_answer"):
+                [event for event in self.guiche.events.follow()]
 
     def test_changes_a_webhook_endpoint_and_repeats_what_has_one_effect(self) -> None:
         one = "/webhook-endpoint/an-id"

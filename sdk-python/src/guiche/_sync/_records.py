@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from .._errors import GuicheError
+from .._errors import GuicheError, unexpected_answer
 from .._http import is_interruption, to_segment
 from ..types import (
     Balance,
@@ -122,12 +122,16 @@ class Events:
                 on_interruption(error)
                 retry_after = min(_LONGEST_RETRY_AFTER, error.retry_after or 0.0)
             else:
-                for event in page["data"]:
+                try:
+                    events, position, has_more = page["data"], page["next"], page["hasMore"]
+                except KeyError:
+                    raise unexpected_answer(200) from None
+                for event in events:
                     yield event
-                parameters["after"] = page["next"]
+                parameters["after"] = position
                 pause = _FIRST_PAUSE
                 # An empty page at once: too many requests wait already, so the service does not let this one wait.
-                if page["data"] or page["hasMore"] or time.monotonic() - started_at > _FIRST_PAUSE:
+                if events or has_more or time.monotonic() - started_at > _FIRST_PAUSE:
                     continue
             time.sleep(max(pause, retry_after))
             pause = min(_LONGEST_PAUSE, 2 * pause)
