@@ -57,7 +57,7 @@ final class Synchronizer
                 self::noteAnother($order, $transaction, $before);
             } else {
                 match ($transaction->status) {
-                    TransactionStatus::FAILED => self::expire($order, $transaction),
+                    TransactionStatus::FAILED => self::fail($order, $transaction),
                     TransactionStatus::BLOCKED, TransactionStatus::PROCESSING_INFRACTION =>
                         self::hold($order, __('The payer disputes the Pix (MED). Do not ship until it is decided.', 'guiche-for-woocommerce')),
                     TransactionStatus::PENDING, TransactionStatus::PIX_QRCODE_GENERATED => null,
@@ -152,11 +152,16 @@ final class Synchronizer
         }
     }
 
-    private static function expire(\WC_Order $order, Transaction $transaction): void
+    private static function fail(\WC_Order $order, Transaction $transaction): void
     {
         $isCurrent = array_key_last(Charges::transactionsOf($order)) === $transaction->id;
         if ($isCurrent && $order->has_status(['pending', 'on-hold']) && $order->get_meta(Charges::PAID_BY) === '') {
-            $order->update_status('failed', __('The Pix code expired without a payment.', 'guiche-for-woocommerce'));
+            $order->update_status('failed', match ($transaction->failureCode) {
+                'expired' => __('The Pix code expired without a payment.', 'guiche-for-woocommerce'),
+                'canceled' => __('The Pix charge was canceled without a payment.', 'guiche-for-woocommerce'),
+                'removed' => __('The bank removed the Pix charge without a payment.', 'guiche-for-woocommerce'),
+                default => __('The bank refused the Pix charge.', 'guiche-for-woocommerce'),
+            });
         }
     }
 
