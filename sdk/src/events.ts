@@ -88,7 +88,7 @@ export class Events {
     return this.#client.get(`/event/${toSegment(eventId)}`, options)
   }
 
-  /** Events of all records, newest first, with the state of their deliveries. */
+  /** Events of all records, newest first, each with the state of its delivery to the record's `webhookUrl`. */
   list(filters?: EventFilters, options?: RequestOptions): List<EventSummary> {
     return this.#client.list('/event', filters, options)
   }

@@ -41,7 +41,7 @@ export function registerEventRoutes(app: Server, deps: Deps): void {
         operationId: 'listEvents',
         summary: 'List events, or follow them',
         description:
-          'With `after`: the feed. Events in a fixed order, oldest first, each with the payload of its webhook; save `next` and send it as `after`, and you get every event once. With `wait` the request is answered when there is an event. It also needs the scopes of the records: `transaction.read` and `withdrawal.read`, unless `type` selects one kind.\n\nWithout `after`: the list of all status changes, newest first, with the state of their deliveries.',
+          'With `after`: the feed. Events in a fixed order, oldest first, each with the payload of its webhook; save `next` and send it as `after`, and you get every event once. With `wait` the request is answered when there is an event. It also needs the scopes of the records: `transaction.read` and `withdrawal.read`, unless `type` selects one kind.\n\nWithout `after`: the list of all status changes, newest first, each with the state of its delivery to the record’s `webhookUrl`.',
         tags: ['Events'],
         querystring: EventsQuery,
         response: {

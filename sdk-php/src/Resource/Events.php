@@ -114,7 +114,7 @@ final class Events
     }
 
     /**
-     * Events of all records, newest first, with the state of their deliveries.
+     * Events of all records, newest first, each with the state of its delivery to the record's `webhookUrl`.
      *
      * @param EventFilters $filters
      * @param Options $options

@@ -157,7 +157,7 @@ class AsyncEvents:
         timeout: float | None = None,
         max_retries: int | None = None,
     ) -> AsyncList[EventSummary]:
-        """Events of all records, newest first, with the state of their deliveries."""
+        """Events of all records, newest first, each with the state of its delivery to the record's ``webhookUrl``."""
         return self._client.list("/event", filters, AsyncOptions(timeout, max_retries))
 
 

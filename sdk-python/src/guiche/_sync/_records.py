@@ -158,7 +158,7 @@ class Events:
         timeout: float | None = None,
         max_retries: int | None = None,
     ) -> List[EventSummary]:
-        """Events of all records, newest first, with the state of their deliveries."""
+        """Events of all records, newest first, each with the state of its delivery to the record's ``webhookUrl``."""
         return self._client.list("/event", filters, Options(timeout, max_retries))
 
 
