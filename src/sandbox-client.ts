@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { byService } from './audit/record.ts'
@@ -7,6 +6,7 @@ import { scopes } from './auth/scopes.ts'
 import { claimSetting, findSetting, saveSetting } from './auth/store.ts'
 import type { Db } from './db/sql.ts'
 import type { Clock } from './lib/clock.ts'
+import { readJsonFile } from './lib/json-file.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { createMerchant } from './merchant.ts'
 import { defaultLimits } from './withdrawals/limits.ts'
@@ -47,17 +47,20 @@ export async function revokeSandboxClient(deps: Pick<Deps, 'db' | 'clock' | 'key
 
 /** Returns the sandbox client's credentials once, at the first start that serves requests. Null later. */
 export async function takeSandboxToShow({ db, dataDir }: Pick<Deps, 'db' | 'dataDir'>): Promise<SandboxFile | null> {
-  const path = join(dataDir, 'sandbox.json')
-  if (!existsSync(path)) return null
+  const file = await read(join(dataDir, 'sandbox.json'))
+  if (file === null) return null
   const isFirst = await db.transaction(async (tx) => await claimSetting(tx, 'sandbox_shown'))
-  return isFirst ? JSON.parse(readFileSync(path, 'utf8')) : null
+  return isFirst ? file : null
 }
 
 /** The address may have changed since the client was created. */
 async function refreshBaseUrl(path: string, baseUrl: string): Promise<void> {
-  if (!existsSync(path)) return
-  const file: SandboxFile = JSON.parse(readFileSync(path, 'utf8'))
-  if (file.baseUrl !== baseUrl) await write(path, { ...file, baseUrl })
+  const file = await read(path)
+  if (file !== null && file.baseUrl !== baseUrl) await write(path, { ...file, baseUrl })
+}
+
+async function read(path: string): Promise<SandboxFile | null> {
+  return await readJsonFile<SandboxFile>(path, 'Restore it from a backup, or delete it: the service starts without it.')
 }
 
 async function write(path: string, file: SandboxFile): Promise<void> {

@@ -47,6 +47,18 @@ describe('a start that fails', () => {
     }
   })
 
+  it('says what to do when the file of the sandbox client is damaged', async () => {
+    await copyMigrated(folder.dataDir)
+    const start = async () => await startServiceProcess({ dataDir: folder.dataDir, port: await findFreePort() })
+    const service = await start()
+    service.signal('SIGTERM')
+    await service.ended
+    writeFileSync(`${folder.dataDir}/sandbox.json`, '{')
+    await expect(start()).rejects.toThrow(
+      /It ended with 1: .*sandbox\.json is damaged: it is not JSON\. Restore it from a backup, or delete it: /s,
+    )
+  })
+
   it('says it once with several processes, and releases the folder', async () => {
     await copyMigrated(folder.dataDir)
     const other = createServer()

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { Guiche, GuicheError } from '../../../sdk/src/index.ts'
+import { readJsonFile } from '../../lib/json-file.ts'
 import type { SandboxFile } from '../../sandbox-client.ts'
 
 /** A merchant's credentials, and where the service is. */
@@ -70,19 +70,4 @@ export async function readSandboxFile(): Promise<SandboxFile | null> {
     sandboxPath(),
     'Restore it from a backup, or delete it and set GUICHE_URL, GUICHE_CLIENT_ID and GUICHE_CLIENT_SECRET.',
   )
-}
-
-/**
- * Null if there is no such file.
- *
- * @throws if it is not JSON, with the `remedy`
- */
-export async function readJsonFile<Content>(path: string, remedy: string): Promise<Content | null> {
-  const text = await readFile(path, 'utf8').catch(() => null)
-  if (text === null) return null
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new Error(`${path} is damaged: it is not JSON. ${remedy}`, { cause })
-  }
 }
