@@ -277,7 +277,7 @@ function withoutCode(row: NewTransaction | TransactionRow): AppError {
   if (row.statuses.at(-1) !== 'FAILED') {
     return new AppError('acquirer_unavailable', {
       detail:
-        'The charge was paid before its code was known, and the acquirer does not show the code. Fetch the transaction.',
+        'The charge was paid before its code was known, and the acquirer does not show the code. Repeating the request does not help: fetch the transaction by its id, transactionId.',
       members: { transactionId: row.id },
     })
   }
