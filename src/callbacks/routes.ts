@@ -6,6 +6,7 @@ import type { Acquirers } from '../acquirers/registry.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Db } from '../db/sql.ts'
 import { createProxyCheck } from '../http/connections.ts'
+import { toAppError } from '../http/problem.ts'
 import { type Server, useStrictJson } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -55,17 +56,14 @@ export function registerCallbackRoutes(app: Server, deps: CallbackRoutesDeps): v
         {
           config: { access: { public: true } },
           bodyLimit: bodyBytesMax,
-          errorHandler: (error) => {
+          errorHandler: (error, { params }) => {
+            if (toAppError(error).code === 'malformed_json') countRefusal(findAcquirer(params).name, 'unreadable')
             throw error.code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? callbackTooLarge() : error
           },
           // Before the body is read: a caller that does not know the address, or lacks the certificate, cannot send a
           // body.
           onRequest: async (request) => {
             requireCertificate(findAcquirer(request.params), request)
-          },
-          onError: async ({ params }, _reply, error) => {
-            if (error instanceof AppError && error.code === 'malformed_json')
-              countRefusal(findAcquirer(params).name, 'unreadable')
           },
           // The body has no schema: only ids are read from it, and no other text of a payer may cause a refusal.
           schema: { hide: true, params },
