@@ -50,8 +50,9 @@ export async function rememberDevice(
   const cookie = device.cookie ?? newSecret()
   const hashes = new Set([...device.hashes, keyedHash(key, 'device', `cookie ${cookie}`)])
   await db.transaction(async (tx) => {
+    // First: two sign-ins that delete the same rows then hold none that the other waits for.
+    await deleteOldDevices(tx, new Date(now.getTime() - knownMs))
     for (const hash of hashes) await upsertDevice(tx, { userId, hash, now })
-    await deleteOldDevices(tx, { userId, before: new Date(now.getTime() - knownMs) })
   })
   appendCookie(reply, baseUrl, { name: cookieName(baseUrl), value: cookie, maxAgeSeconds: knownMs / 1000 })
 }

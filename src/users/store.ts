@@ -273,6 +273,7 @@ export async function upsertDevice(
     on conflict (user_id, hash) do update set seen_at = excluded.seen_at`)
 }
 
-export async function deleteOldDevices(tx: Tx, { userId, before }: { userId: string; before: Date }): Promise<void> {
-  await tx.query(sql`delete from known_devices where user_id = ${userId} and seen_at <= ${before}`)
+/** Deletes those of all users: one who never returns would keep them otherwise. */
+export async function deleteOldDevices(tx: Tx, before: Date): Promise<void> {
+  await tx.query(sql`delete from known_devices where seen_at <= ${before}`)
 }

@@ -106,6 +106,20 @@ describe('wrong passwords', () => {
     }
     expect(statuses.slice(10)).toEqual([429, 429])
   })
+
+  it('know a device for 90 days; then the next sign-in of anyone deletes what is stored of it', async () => {
+    const [gone, other] = [await newPerson(), await newPerson()]
+    const countOf = async (userId: string) =>
+      (await service.db.query(sql`select from known_devices where user_id = ${userId}`)).length
+    await tryToSignIn({ email: gone.email }, from('198.51.100.7'))
+    service.clock.advance(90 * 24 * 60 * 60_000 - 1)
+    await tryToSignIn({ email: other.email }, from('198.51.100.8'))
+    expect(await countOf(gone.id)).toBeGreaterThanOrEqual(2)
+    service.clock.advance(1)
+    await tryToSignIn({ email: other.email }, from('198.51.100.8'))
+    expect(await countOf(gone.id)).toBe(0)
+    expect(await countOf(other.id)).toBeGreaterThanOrEqual(2)
+  })
 })
 
 describe('a second factor', () => {
