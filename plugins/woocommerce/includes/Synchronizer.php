@@ -18,6 +18,8 @@ final class Synchronizer
     private const APPLIED = '_guiche_applied';
     /** The transaction whose amount is not that of the order: a note asks a person to check it. */
     private const MISMATCHED = '_guiche_mismatched';
+    /** The ids of the transactions that did not pay the order, and of which it has a note. */
+    private const NOTED = '_guiche_noted';
     /** How many refused refunds the order has a note of. */
     private const REFUSED_REFUNDS = '_guiche_refused_refunds';
     private const LOCK_SECONDS = 20;
@@ -54,7 +56,7 @@ final class Synchronizer
         if ($before !== $state) {
             if ($order->get_payment_method() !== Plugin::GATEWAY && $order->get_meta(Charges::PAID_BY) !== $transaction->id) {
                 // The other method decides about the status of the order.
-                self::noteAnother($order, $transaction, $before);
+                self::noteAnother($order, $transaction);
             } else {
                 match ($transaction->status) {
                     TransactionStatus::FAILED => self::fail($order, $transaction),
@@ -83,7 +85,7 @@ final class Synchronizer
             return;
         }
         if ($paidBy !== $transaction->id) {
-            self::noteAnother($order, $transaction, $before);
+            self::noteAnother($order, $transaction);
             return;
         }
         $wasDisputed = in_array(explode(' ', $before)[0], [TransactionStatus::BLOCKED, TransactionStatus::PROCESSING_INFRACTION], true);
@@ -99,12 +101,13 @@ final class Synchronizer
     }
 
     /** Notes a payment that did not pay the order: once, since it changes again when it is refunded. */
-    private static function noteAnother(\WC_Order $order, Transaction $transaction, string $before): void
+    private static function noteAnother(\WC_Order $order, Transaction $transaction): void
     {
-        $wasPaid = (int) (explode(' ', $before)[1] ?? 0) > 0;
-        if ($wasPaid || $transaction->status !== TransactionStatus::PAID) {
+        $noted = (string) $order->get_meta(self::NOTED);
+        if ($transaction->status !== TransactionStatus::PAID || str_contains($noted, $transaction->id)) {
             return;
         }
+        $order->update_meta_data(self::NOTED, trim("$noted $transaction->id"));
         /* translators: 1: an amount, 2: an id */
         $note = __('Another Pix of this order was paid: %1$s (%2$s). Refund it in Guichê.', 'guiche-for-woocommerce');
         $order->add_order_note(sprintf($note, Money::formatBRL($transaction->amountPaid ?? 0), $transaction->id));
