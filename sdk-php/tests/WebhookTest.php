@@ -32,6 +32,8 @@ final class WebhookTest extends TestCase
         foreach (['paid' => [0, 0], 'refunded' => [2590, 0], 'infraction' => [0, 2590]] as $status => $amounts) {
             $data = TestEvent::create("transaction.$status")->data;
             self::assertSame($amounts, [$data->amountRefunded, $data->amountReturned]);
+            $sum = static fn (array $parts): int => array_sum(array_map(static fn ($part): int => $part->amount, $parts));
+            self::assertSame($amounts, [$sum($data->refunds), $sum($data->returns)]);
         }
     }
 

@@ -127,6 +127,10 @@ class TestingTest(unittest.TestCase):
             self.assertEqual(data["sequence"], len(data["statusHistory"]) - 1)
             went_back = data.get("amountRefunded", 0) + data.get("amountReturned", 0)
             self.assertEqual(went_back, 4200 if type in ("transaction.refunded", "transaction.infraction") else 0)
+            self.assertEqual(sum(one["amount"] for one in data.get("returns", [])), data.get("amountReturned", 0))
+            refunds = [(one["amount"], one["status"]) for one in data.get("refunds", [])]
+            status = {"transaction.refunded": "REFUNDED", "transaction.processing_refund": "PROCESSING"}.get(type)
+            self.assertEqual(refunds, [(4200, status)] if status else [])
             self.assertEqual(data.get("failureCode"), "expired" if type == "transaction.failed" else None)
 
     def test_receives_webhooks_that_verify_and_refuses_others(self) -> None:

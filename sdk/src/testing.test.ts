@@ -42,6 +42,8 @@ it('makes a record with the fields that the test sets, and those that follow fro
   expect(data).toMatchObject({ id: 'mine', amountPaid: 100, sequence: 9 })
   const refunded = createTestEvent('transaction.refunded', { amount: 100 })
   expect(refunded.data).toMatchObject({ amountRefunded: 100, refunds: [{ amount: 100, status: 'REFUNDED' }] })
+  const returned = createTestEvent('transaction.infraction', { amount: 100 })
+  expect(returned.data).toMatchObject({ amountReturned: 100, returns: [{ amount: 100, disputeId: null }] })
 })
 
 it('answers 204 to webhooks that verify and keeps them, and 401 to others', async () => {

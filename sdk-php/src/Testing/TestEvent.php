@@ -54,10 +54,10 @@ final class TestEvent
             ...($isPaid ? [
                 'amountPaid' => $amount,
                 'amountRefunded' => $status === 'REFUNDED' ? $amount : 0,
-                'refunds' => [],
+                'refunds' => in_array($status, ['REFUNDED', 'PROCESSING_REFUND'], true) ? [self::makeRefund($status, $amount)] : [],
                 'amountReturned' => $status === 'INFRACTION' ? $amount : 0,
                 'disputes' => [],
-                'returns' => [],
+                'returns' => $status === 'INFRACTION' ? [self::makeReturn($amount)] : [],
                 'paymentDate' => self::now(),
                 'endToEnd' => self::endToEnd(),
                 'payer' => [
@@ -77,6 +77,30 @@ final class TestEvent
             'errorMessage' => $status === 'FAILED' ? 'PIX QR code expired' : null,
             ...($status === 'FAILED' ? ['failureCode' => 'expired'] : []),
         ];
+    }
+
+    /** @return array<string, mixed> */
+    private static function makeRefund(string $status, int $amount): array
+    {
+        $isDone = $status === 'REFUNDED';
+        return [
+            'id' => self::uuid(),
+            'amount' => $amount,
+            'status' => $isDone ? 'REFUNDED' : 'PROCESSING',
+            'endToEndRefund' => $isDone ? self::returnId() : null,
+            'reason' => null,
+            'createdAt' => self::now(),
+        ];
+    }
+
+    /**
+     * As of a bank that returns it under MED without a dispute before.
+     *
+     * @return array<string, mixed>
+     */
+    private static function makeReturn(int $amount): array
+    {
+        return ['endToEndRefund' => self::returnId(), 'amount' => $amount, 'disputeId' => null, 'date' => self::now()];
     }
 
     /** @return array<string, mixed> */
@@ -125,6 +149,11 @@ final class TestEvent
     private static function endToEnd(): string
     {
         return 'E60701190' . gmdate('YmdHi') . substr(bin2hex(random_bytes(6)), 0, 11);
+    }
+
+    private static function returnId(): string
+    {
+        return 'D' . substr(self::endToEnd(), 1);
     }
 
     private static function uuid(): string

@@ -199,10 +199,10 @@ def _make_transaction(status: str, now: datetime, amount: int) -> dict[str, Any]
     paid = {
         "amountPaid": amount,
         "amountRefunded": amount if status == "REFUNDED" else 0,
-        "refunds": [],
+        "refunds": [_make_refund(status, now, amount)] if status in ("REFUNDED", "PROCESSING_REFUND") else [],
         "amountReturned": amount if status == "INFRACTION" else 0,
         "disputes": [],
-        "returns": [],
+        "returns": [_make_return(now, amount)] if status == "INFRACTION" else [],
         "paymentDate": _to_text(now),
         "endToEnd": _make_end_to_end(now),
         "payer": _PAYER,
@@ -225,6 +225,23 @@ def _make_transaction(status: str, now: datetime, amount: int) -> dict[str, Any]
         "errorMessage": "PIX QR code expired" if status == "FAILED" else None,
         **({"failureCode": "expired"} if status == "FAILED" else {}),
     }
+
+
+def _make_refund(status: str, now: datetime, amount: int) -> dict[str, Any]:
+    is_done = status == "REFUNDED"
+    return {
+        "id": str(uuid.uuid4()),
+        "amount": amount,
+        "status": "REFUNDED" if is_done else "PROCESSING",
+        "endToEndRefund": _make_return_id(now) if is_done else None,
+        "reason": None,
+        "createdAt": _to_text(now),
+    }
+
+
+def _make_return(now: datetime, amount: int) -> dict[str, Any]:
+    """As of a bank that returns it under MED without a dispute before."""
+    return {"endToEndRefund": _make_return_id(now), "amount": amount, "disputeId": None, "date": _to_text(now)}
 
 
 def _make_withdrawal(status: str, now: datetime, amount: int) -> dict[str, Any]:
@@ -268,6 +285,10 @@ _PAYER = {
 
 def _make_end_to_end(now: datetime) -> str:
     return f"E60701190{now:%Y%m%d%H%M}{uuid.uuid4().hex[:11]}"
+
+
+def _make_return_id(now: datetime) -> str:
+    return _make_end_to_end(now).replace("E", "D", 1)
 
 
 def _to_text(date: datetime) -> str:

@@ -1,5 +1,13 @@
 import type { WebhookEventOf, WebhookEventType } from '../event-types.ts'
-import type { AccountHolder, Refund, Transaction, TransactionStatus, Withdrawal, WithdrawalStatus } from '../types.ts'
+import type {
+  AccountHolder,
+  Refund,
+  Return,
+  Transaction,
+  TransactionStatus,
+  Withdrawal,
+  WithdrawalStatus,
+} from '../types.ts'
 
 /**
  * An event as Guichê would send it, of a made-up record. `data` sets the fields that matter to the test.
@@ -52,7 +60,7 @@ function makeTransaction(status: TransactionStatus, { now, amount = amountDefaul
       refunds: status === 'REFUNDED' || status === 'PROCESSING_REFUND' ? [makeRefund(status, { now, amount })] : [],
       amountReturned: status === 'INFRACTION' ? amount : 0,
       disputes: [],
-      returns: [],
+      returns: status === 'INFRACTION' ? [makeReturn({ now, amount })] : [],
       paymentDate: now.toISOString(),
       endToEnd: makeEndToEnd(now),
       payer,
@@ -74,10 +82,15 @@ function makeRefund(status: 'REFUNDED' | 'PROCESSING_REFUND', { now, amount }: R
     id: crypto.randomUUID(),
     amount,
     status: isDone ? 'REFUNDED' : 'PROCESSING',
-    endToEndRefund: isDone ? makeEndToEnd(now).replace('E', 'D') : null,
+    endToEndRefund: isDone ? makeReturnId(now) : null,
     reason: null,
     createdAt: now.toISOString(),
   }
+}
+
+/** As of a bank that returns it under MED without a dispute before. */
+function makeReturn({ now, amount }: Required<Made>): Return {
+  return { endToEndRefund: makeReturnId(now), amount, disputeId: null, date: now.toISOString() }
 }
 
 function makeWithdrawal(status: WithdrawalStatus, { now, amount = amountDefault }: Made): Withdrawal {
@@ -127,4 +140,8 @@ const payer: AccountHolder = {
 function makeEndToEnd(now: Date): string {
   const minute = now.toISOString().replace(/\D/g, '').slice(0, 12)
   return `E60701190${minute}${crypto.randomUUID().replaceAll('-', '').slice(0, 11)}`
+}
+
+function makeReturnId(now: Date): string {
+  return makeEndToEnd(now).replace('E', 'D')
 }
