@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { Guiche } from '../../sdk/src/index.ts'
 import { createWebhookReceiver, type WebhookReceiver } from '../../sdk/src/testing.ts'
 import type { Check } from '../../src/cli/developer/checks.ts'
@@ -50,6 +50,15 @@ describe('guiche try', () => {
     expect(shown).toMatch(/transaction\.pix_qrcode_generated\n.*transaction\.paid\n/)
     // No colours outside a terminal.
     expect(shown).not.toContain('\u001b')
+  })
+
+  it('says what to do about a damaged sandbox.json', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'guiche-data-'))
+    onTestFinished(async () => await rm(dataDir, { recursive: true }))
+    await writeFile(join(dataDir, 'sandbox.json'), '')
+    const damaged = await openCommandLine({ environment: { DATA_DIR: dataDir } })
+    onTestFinished(damaged.stop)
+    await damaged.expectFailure(['try'], /sandbox\.json is damaged.* delete it and set GUICHE_URL/)
   })
 })
 
@@ -94,7 +103,7 @@ describe('guiche cancel', () => {
 })
 
 describe('guiche listen', () => {
-  const start = (args: string[]) => {
+  const start = (home: string, args: string[]) => {
     const child = spawn(process.execPath, [join(inject('build'), 'src/cli/main.js'), ...args], {
       cwd: home,
       env: { PATH: process.env.PATH, HOME: home, DATA_DIR: service.dataDir },
@@ -113,15 +122,26 @@ describe('guiche listen', () => {
   }
   const pay = async () => (await line.runJson<{ recordId: string }>(['trigger', 'transaction.paid'])).recordId
   const isOf = (recordId: string) => (event: { data: { id: string } }) => event.data.id === recordId
-  let home: string
-  beforeAll(async () => {
-    home = await mkdtemp(join(tmpdir(), 'guiche-home-'))
-  })
-  afterAll(async () => await rm(home, { recursive: true }))
+  const makeHome = async () => {
+    const home = await mkdtemp(join(tmpdir(), 'guiche-home-'))
+    onTestFinished(async () => await rm(home, { recursive: true }))
+    return home
+  }
+  /** What `listen` keeps for its next run. */
+  const findSaved = async (home: string) => {
+    const [name = ''] = await readdir(join(home, '.guiche'))
+    return join(home, '.guiche', name)
+  }
+  const runOnce = async (home: string, args: string[]) => {
+    const listening = start(home, args)
+    await eventually(() => listening.output.err.includes('Ctrl-C'))
+    await listening.interrupt()
+  }
 
   it('sends each event once, signed, and continues where it was interrupted', async () => {
     const args = ['listen', '--forward-to', receiver.url]
-    const [first, tail] = [start(args), start(['tail', '--json', '--type', 'transaction.paid'])]
+    const home = await makeHome()
+    const [first, tail] = [start(home, args), start(home, ['tail', '--json', '--type', 'transaction.paid'])]
     await eventually(() => first.output.err.includes('Ctrl-C'))
     expect(first.output.err).toContain(`Signed with ${service.sandbox.webhookSecret}`)
     // It shows what happens after its start, and does not say when that is.
@@ -137,7 +157,7 @@ describe('guiche listen', () => {
     expect(first.output.out).toMatch(/^\d\d:\d\d:\d\d {2}transaction\.pix_qrcode_generated .* 204 in \d+ ms\n/)
 
     const meanwhile = await pay()
-    const second = start(args)
+    const second = start(home, args)
     await receiver.waitFor('transaction.paid', isOf(meanwhile), patience)
     const { id } = await receiver.waitFor('transaction.pix_qrcode_generated', isOf(meanwhile), patience)
     await eventually(() => second.output.out.includes('transaction.paid'))
@@ -160,18 +180,23 @@ describe('guiche listen', () => {
   })
 
   it('says what to do about a damaged file', async () => {
-    const folder = join(home, '.guiche')
-    const [name = ''] = await readdir(folder)
-    await writeFile(join(folder, name), '{"position":')
-    const ofHome = await openCommandLine({ environment: { HOME: home, DATA_DIR: service.dataDir } })
+    const home = await makeHome()
     const listen = ['listen', '--forward-to', receiver.url]
+    await runOnce(home, listen)
+    await writeFile(await findSaved(home), '{"position":')
+    const ofHome = await openCommandLine({ environment: { HOME: home, DATA_DIR: service.dataDir } })
+    onTestFinished(ofHome.stop)
     await ofHome.expectFailure(listen, /listen-\w+\.json is damaged.* Delete it/)
-    await ofHome.stop()
+  })
 
-    await writeFile(join(home, 'sandbox.json'), '')
-    const damaged = await openCommandLine({ environment: { DATA_DIR: home } })
-    await damaged.expectFailure(['try'], /sandbox\.json is damaged.* delete it and set GUICHE_URL/)
-    await damaged.stop()
+  it('leaves the saved position where it was when it selects events', async () => {
+    const home = await makeHome()
+    const listen = ['listen', '--forward-to', receiver.url]
+    await runOnce(home, listen)
+    const saved = await readFile(await findSaved(home), 'utf8')
+    await pay()
+    await runOnce(home, [...listen, '--from', 'end', '--type', 'transaction.paid'])
+    expect(await readFile(await findSaved(home), 'utf8')).toBe(saved)
   })
 
   it('has an event sent to its webhook again', async () => {

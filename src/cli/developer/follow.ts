@@ -35,21 +35,23 @@ export async function runListen({
   const { guiche, connection } = await connect(options)
   const memory = await openMemory(connection, forwardTo)
   const secret = given ?? connection.webhookSecret ?? memory.saved.secret ?? newWebhookSecret()
+  const isFiltered = options.type !== undefined || options.record !== undefined
   const known = from === 'last' ? memory.saved.position : undefined
   const after = known ?? (from === 'start' ? 'start' : (await guiche.events.read({ after: 'end', limit: 1 })).next)
-  await memory.save({ secret, position: after })
+  // With a filter, others are skipped: a later run without it sends those after the saved position.
+  const remember = async (position: string) =>
+    await memory.save({ secret, position: isFiltered ? memory.saved.position : position })
+  await remember(after)
   const note = (text: string) => process.stderr.write(`${text}\n`)
   note(`Forwarding the events of ${connection.clientId} at ${connection.baseUrl} to ${forwardTo}`)
   note(`Signed with ${secret}`)
   if (known !== undefined) note('Continuing after the last event that was forwarded; --from end skips to now.')
   note('Ctrl-C ends it.\n')
-  const isFiltered = options.type !== undefined || options.record !== undefined
   const send = async (event: FeedEvent) => {
     const answer = await forward(event, { url: forwardTo, secret })
     if (json) write(`${JSON.stringify({ ...event, answer })}\n`)
     else write(`${describeEvent(event)}  ${describe(answer)}\n`)
-    // With a filter, others were skipped: a later run without it sends them.
-    if (!isFiltered) await memory.save({ secret, position: event.position })
+    await remember(event.position)
   }
   try {
     await follow(guiche, { ...options, after }, send)
@@ -134,7 +136,7 @@ async function openMemory({ baseUrl, clientId }: Connection, forwardTo: string) 
   const saved = (await readJsonFile<Saved>(path, remedy)) ?? {}
   return {
     saved,
-    async save(now: Required<Saved>) {
+    async save(now: Saved) {
       await mkdir(folder, { recursive: true, mode: 0o700 })
       await writeFile(`${path}.new`, JSON.stringify({ baseUrl, clientId, forwardTo, ...now }), { mode: 0o600 })
       await rename(`${path}.new`, path)
