@@ -37,7 +37,7 @@ export type NetworkAcquirer = Pick<OpenAcquirer, 'acquirer'> & {
 }
 
 export const simulatorName = 'simulator'
-const timeoutMs = 10_000
+export const timeoutMs = 10_000
 
 type Options = {
   config: Config

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { sql } from '../../src/db/sql.ts'
+import { timeoutMs } from '../../src/network.ts'
 import { manualClock } from '../support/clock.ts'
 import { startCollector } from '../support/collector.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -99,11 +100,13 @@ it('waits no longer for a sandbox control than for any other request', async () 
   }
   const { timeout } = AbortSignal
   const limited = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => timeout.call(AbortSignal, 100))
+  onTestFinished(() => {
+    limited.mockRestore()
+    psp.simulator.handle = handle
+  })
   // With the answer it would be 422: there is no such code.
   expect((await payAt(service, 'no code')).status).toBe(500)
-  expect(limited).toHaveBeenCalledWith(10_000)
-  limited.mockRestore()
-  psp.simulator.handle = handle
+  expect(limited).toHaveBeenCalledWith(timeoutMs)
 })
 
 it('finds payments without a callback by polling', async () => {
