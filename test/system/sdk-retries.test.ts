@@ -197,18 +197,21 @@ describe('an abort', () => {
 
   it('ends an export that is being read', async () => {
     const controller = new AbortController()
-    proxy.plan('GET /transaction.csv', unavailable, {
-      status: 200,
-      headers: { 'content-type': 'text/csv' },
-      body: 'id',
-      neverEnds: true,
-    })
-    const answer = await guiche.transactions.export({}, { signal: controller.signal, timeoutMs: 5_000 })
-    // Only that of the last try.
-    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
+    const answer = await beginExport(controller)
     controller.abort()
     await expect(answer.text()).rejects.toMatchObject({ name: 'AbortError' })
   })
+
+  it('is listened for only by the last try', async () => {
+    const controller = new AbortController()
+    await beginExport(controller)
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1)
+  })
+
+  const beginExport = async ({ signal }: AbortController) => {
+    proxy.plan('GET /transaction.csv', unavailable, { status: 200, body: 'id', neverEnds: true })
+    return await guiche.transactions.export({}, { signal, timeoutMs: 5_000 })
+  }
 })
 
 describe('tokens', () => {
