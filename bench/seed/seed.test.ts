@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { ensureSchema } from '../../simulator/store.ts'
 import { type Db, raw, sql } from '../../src/db/sql.ts'
 import { parseDocument } from '../../src/lib/document.ts'
@@ -234,21 +234,27 @@ describe('a seeded database', () => {
 
 it('changes nothing in a database that is in use', async () => {
   const { db, drop } = await createTestDatabase()
+  onTestFinished(drop)
   await addMerchants(db, [randomUUID()])
+  // All rows of all tables.
+  const readAll = async () =>
+    await db.query(sql`
+      select nspname, schema_to_xml(nspname, true, false, '')::text as rows from pg_namespace
+      where nspname !~ '^pg_' and nspname <> 'information_schema' order by nspname`)
+  const before = await readAll()
   await expect(seed(db)).rejects.toThrow('This database is in use')
-  expect(await db.query(sql`select to_regnamespace('simulator') as schema`)).toEqual([{ schema: null }])
-  await drop()
+  expect(await readAll()).toEqual(before)
 })
 
 it('makes the same amounts, times and outcomes for the same options', async () => {
   const rowsOf = async (days: number) => {
     const { db, drop } = await createTestDatabase()
+    onTestFinished(drop)
     await seed(db, { transactions: 300, merchants: 5, days })
     const rows = await db.query(sql`
       select client_id, amount, customer::text, statuses, status_dates, payer::text, fee_amount
       from transactions join clients using (merchant_id)
       order by client_id, transactions.created_at, amount`)
-    await drop()
     return JSON.stringify(rows)
   }
   const rows = await rowsOf(20)
