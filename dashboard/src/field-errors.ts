@@ -95,7 +95,7 @@ export const sentences: Record<Language, Sentences> = {
       account_of_requester: () =>
         'The account that the request came from invited you or reset your password, directly or through other accounts. Another person has to approve it.',
       same_inviter: () =>
-        'Your account and the one that the request came from were invited or reset by the same person. Another person has to approve it.',
+        'Your account and the one that the request came from were invited or reset by the same person, directly or through other accounts. Another person has to approve it.',
       new_account: () => 'Your account is new, or was reset or linked. You can approve after 24 hours.',
       limit_per_withdrawal: (limit) => `Above the limit of ${limit} for one withdrawal.`,
       limit_per_day: (limit) => `Above the ${limit} that are left of the limit for this day (06:00 to 20:00).`,
@@ -229,7 +229,7 @@ export const sentences: Record<Language, Sentences> = {
       account_of_requester: () =>
         'A conta de onde veio o pedido convidou você ou redefiniu sua senha, diretamente ou por meio de outras contas. Outra pessoa precisa aprovar.',
       same_inviter: () =>
-        'A mesma pessoa convidou ou redefiniu a sua conta e a conta de onde veio o pedido. Outra pessoa precisa aprovar.',
+        'Sua conta e a conta de onde veio o pedido foram criadas por convite ou redefinidas pela mesma pessoa, diretamente ou por meio de outras contas. Outra pessoa precisa aprovar.',
       new_account: () => 'Sua conta é nova, ou foi redefinida ou vinculada. Você poderá aprovar depois de 24 horas.',
       limit_per_withdrawal: (limit) => `Acima do limite de ${limit} por saque.`,
       limit_per_day: (limit) => `Acima dos ${limit} que restam do limite deste dia (das 6h às 20h).`,

@@ -92,9 +92,9 @@ export const words = texts({
     searchedOne: (name: string) => `A busca foi só nos registros de ${name}.`,
     searchAll: 'Buscar em todos os lojistas',
     partOfNames:
-      'A busca por nome olhou só os clientes mais recentes de cada lojista. Escolha um lojista para buscar mais.',
+      'A busca por nome considerou só os clientes mais recentes de cada lojista. Escolha um lojista para buscar mais.',
     partOfNamesOfOne:
-      'A busca por nome olhou só os clientes mais recentes. Um CPF, CNPJ ou e-mail completo encontra os mais antigos.',
+      'A busca por nome considerou só os clientes mais recentes. Um CPF, CNPJ ou e-mail completo encontra os mais antigos.',
     found: (count: number) => (count === 1 ? '1 resultado' : `${count} resultados`),
     move: 'mover',
     open: 'abrir',

@@ -152,7 +152,7 @@ export const words = texts({
     select: (type: string, receiver: string, at: string) => `Selecionar ${type} para ${receiver}, ${at}`,
     none: 'Nenhuma entrega ainda',
     noneHint:
-      'Informe um webhookUrl ao criar uma transação ou um saque, ou cadastre um endpoint. Cada mudança de situação é enviada para lá e aparece aqui.',
+      'Informe uma webhookUrl ao criar uma transação ou um saque, ou cadastre um endpoint. Cada mudança de situação é enviada para lá e aparece aqui.',
     noneFound: 'Nenhuma entrega encontrada',
     noEvents: 'Nenhum evento ainda',
     noEventsHint: 'Cada mudança de situação de uma transação ou de um saque aparece aqui.',
