@@ -20,7 +20,7 @@ export type Broker = {
    * Kills it without warning, and starts it again with what it had stored. An emulated one only loses its connections.
    */
   restart(): Promise<void>
-  /** All messages that it has, in order. RabbitMQ and SQS then have them no more. */
+  /** All messages that it has, in order. Reading removes them from RabbitMQ and SQS. */
   read(): Promise<Stored[]>
   stop(): Promise<void>
 }

@@ -32,7 +32,7 @@ class Sandbox:
         self, payment: SandboxPayment, *, timeout: float | None = None, max_retries: int | None = None
     ) -> SandboxPaid:
         """
-        Pays a QR code as a payer's bank does. Pass ``amount`` (cents) to pay a different amount than the code asks for.
+        Pays a QR code as a payer's bank does. Pass ``amount`` (cents) to pay a different amount than that of the code.
 
         :raises GuicheError: ``payment_refused``: the code has expired, has already been paid, or is not a Pix code
         """
