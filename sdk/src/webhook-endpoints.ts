@@ -51,9 +51,9 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID of
-   * version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in use. After a
-   * lost answer the SDK repeats only a call that has one.
+   * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID
+   * of version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in use.
+   * After a lost answer the SDK repeats only a call that has one.
    */
   rotateSecret(
     id: string,

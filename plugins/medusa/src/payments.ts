@@ -48,8 +48,8 @@ export function usePayments(options: Options): Payments {
   const guiche = new Guiche(options)
 
   /**
-   * Creates the charge of a session and an amount, or finds it. If it was canceled, because the amount changed and changed
-   * back, or has expired, another one is created under a further key.
+   * Creates the charge of a session and an amount, or finds it. If it was canceled, because the amount changed and
+   * changed back, or has expired, another one is created under a further key.
    */
   async function charge(sessionId: string, cents: number): Promise<Data & { id: string }> {
     for (let failed = 0; ; failed += 1) {
@@ -97,8 +97,8 @@ export function usePayments(options: Options): Payments {
 
     async update(data, total) {
       const cents = toCentsOfBrl(total)
-      // Nobody must pay the code of the former amount any more. This comes first: it throws if the session is paid, which
-      // is then not charged again.
+      // Nobody must pay the code of the former amount any more. This comes first: it throws if the session is paid,
+      // which is then not charged again.
       if (data.amount !== cents) await cancel(data)
       const charged = await charge(toText(data.session_id, 'session_id'), cents)
       return charged.id === data.id ? await getStatus(data) : { status: 'pending', data: charged }

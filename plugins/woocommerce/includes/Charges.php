@@ -14,8 +14,8 @@ use Guiche\Money;
 use Guiche\Types\TransactionCreated;
 
 /**
- * The charge of an order. An order has one attempt after another: a new one when the code has expired, or when the total
- * has changed. What an attempt sends is stored before it is sent, so that it is repeated and never made twice.
+ * The charge of an order. An order has one attempt after another: a new one when the code has expired, or when the
+ * total has changed. What an attempt sends is stored before it is sent, so that it is repeated and never made twice.
  */
 final class Charges
 {
@@ -116,8 +116,8 @@ final class Charges
     }
 
     /**
-     * Requests a refund. WooCommerce deletes its own record when this fails, and its next try is another record. So the key
-     * counts the refunds that Guichê has accepted: a request whose answer was lost is repeated, not made twice.
+     * Requests a refund. WooCommerce deletes its own record when this fails, and its next try is another record. So the
+     * key counts the refunds that Guichê has accepted: a request whose answer was lost is repeated, not made twice.
      */
     public static function refund(\WC_Order $order, int $cents): void
     {
@@ -137,8 +137,8 @@ final class Charges
     }
 
     /**
-     * If a process ends after WooCommerce has its record of a refund and before this order counts it, the record stays. This
-     * sends the same request again, so that the next refund has a key of its own.
+     * If a process ends after WooCommerce has its record of a refund and before this order counts it, the record stays.
+     * This sends the same request again, so that the next refund has a key of its own.
      */
     private static function repeatInterrupted(\WC_Order $order): void
     {
@@ -194,7 +194,8 @@ final class Charges
     {
         $former = array_key_last(self::transactionsOf($order));
         if ($former !== null && self::codeToPay($order) !== null) {
-            // The customer may have the former code open. If it was paid meanwhile, the order must not be charged again.
+            // The customer may have the former code open. If it was paid meanwhile, the order must not be
+            // charged again.
             Plugin::client()->transactions->cancel($former);
         }
         $order->update_meta_data(self::ATTEMPT, (string) ((int) $order->get_meta(self::ATTEMPT) + 1));

@@ -13,8 +13,8 @@ use Guiche\Types\WebhookEndpointSecret;
 use Guiche\Types\WebhookTest;
 
 /**
- * Addresses that receive the events of all records, beside the `webhookUrl` that a record may have. Each has a filter and a
- * secret of its own. Scopes: `webhook.read`, `webhook.write`.
+ * Addresses that receive the events of all records, beside the `webhookUrl` that a record may have. Each has a filter
+ * and a secret of its own. Scopes: `webhook.read`, `webhook.write`.
  *
  * @phpstan-import-type Options from Client
  * @phpstan-import-type CreateWebhookEndpointBody from Shapes
@@ -79,9 +79,9 @@ final class WebhookEndpoints
     }
 
     /**
-     * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID of
-     * version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in use. After a
-     * lost answer the SDK repeats only a call that has one.
+     * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID
+     * of version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in use.
+     * After a lost answer the SDK repeats only a call that has one.
      *
      * @param Options $options
      */

@@ -20,7 +20,8 @@ from ._client import AsyncClient, AsyncOptions
 class AsyncSandbox:
     """
     The simulated PIX network. No real money moves. It exists only while the acquirer is the simulator: elsewhere each
-    method raises ``not_found``. The SDK does not repeat a change after a lost answer: a payment made twice is two payments.
+    method raises ``not_found``. The SDK does not repeat a change after a lost answer: a payment made twice is two
+    payments.
     """
 
     def __init__(self, client: AsyncClient) -> None:
