@@ -131,7 +131,9 @@ async function replay(tx: Tx, requested: EntryRow): Promise<PostedEntry> {
     })
   }
   const compared = ['type', 'merchant_id', 'acquirer', 'amount', 'debit', 'credit', 'reference', 'description'] as const
-  const fields = compared.filter((name) => first[name] !== requested[name])
+  // The reconciliation adds the reference to an entry that was posted without one.
+  const isAdded = requested.reference === null
+  const fields = compared.filter((name) => first[name] !== requested[name] && !(name === 'reference' && isAdded))
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'entry')
   return { entry: first, isReplay: true }
 }
