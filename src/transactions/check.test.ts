@@ -132,23 +132,39 @@ it('never treats a CONCLUIDA charge as unpaid, even while the acquirer shows no 
   expect(await openLate()).toEqual([])
 })
 
-it('checks a charge less and less often while the acquirer calls it paid before its expiry and shows no payment', async () => {
+it('checks a charge every 30 seconds before its expiry while the acquirer does not say whether it was paid', async () => {
   const { id } = await charge(service)
-  const levels: number[] = []
-  const log = pino({}, { write: (line: string) => void levels.push(JSON.parse(line).level) })
-  const pauseAfter = async (minutes: number) => {
-    service.clock.advance(minutes * 60_000)
+  const rowOf = async () => {
+    const [row] = await service.db.query<{ at: Date; ends: Date }>(
+      sql`select check_at as at, pix_expires_at + interval '5 minutes' as ends from transactions where id = ${id}`,
+    )
+    return { at: row?.at.getTime() ?? 0, ends: row?.ends.getTime() ?? 0 }
+  }
+  const logged: [level: number, needsPerson: boolean][] = []
+  const write = (line: string) => {
+    const { level, msg } = JSON.parse(line)
+    logged.push([level, msg.includes('look the payment up')])
+  }
+  const completed = { ...saying({ status: 'CONCLUIDA' }), log: pino({}, { write }) }
+  const silent = settleDepsWith(service, async () => ({ status: 503, headers: {}, body: '{}' }))
+  const pauseAfter = async (deps: SettleDeps, ms: number) => {
+    service.clock.advance(ms)
     const now = service.clock.now()
     // As when its payment page is opened.
     await service.db.query(sql`update transactions set check_at = ${now} where id = ${id}`)
-    await checkDueTransactions({ ...saying({ status: 'CONCLUIDA' }), log }, never)
-    const [row] = await service.db.query<{ at: Date }>(sql`select check_at as at from transactions where id = ${id}`)
-    return ((row?.at.getTime() ?? 0) - now.getTime()) / 1000
+    await checkDueTransactions(deps, never)
+    return ((await rowOf()).at - now.getTime()) / 1000
   }
-  expect([await pauseAfter(2), await pauseAfter(18)]).toEqual([12, 120])
-  expect(levels).toEqual([40, 40])
-  expect(await pauseAfter(60)).toBeGreaterThan(120)
-  expect(levels).toEqual([40, 40, 50])
+  expect(await pauseAfter(completed, 20 * 60_000)).toBe(30)
+  expect(await pauseAfter(silent, 60_000)).toBe(30)
+  const { ends } = await rowOf()
+  expect(await pauseAfter(completed, ends - 10_000 - service.clock.now().getTime())).toBe(10)
+  expect(await pauseAfter(completed, 55 * 60_000)).toBeGreaterThan(300)
+  expect(logged).toEqual([
+    [40, false],
+    [40, false],
+    [50, true],
+  ])
   await service.db.query(sql`update transactions set check_at = ${service.clock.now()} where id = ${id}`)
   await checkDueTransactions(saying({ status: 'ATIVA' }), never)
   expect(await fetchTransaction(service, id)).toMatchObject({ status: 'FAILED' })

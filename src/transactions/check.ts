@@ -29,6 +29,11 @@ export const expiryGraceMs = 5 * 60_000
  * an hour in the end.
  */
 const completedPauseMaxMs = 60 * 60_000
+/**
+ * The pause between checks of a charge that has not expired, whose outcome is open because its payment page was opened
+ * or a cancel was requested.
+ */
+const openPauseMs = 30_000
 
 /** A run that lasts longer stops giving way to requests. Otherwise more charges could expire than it handles. */
 const givesWayMaxMs = 60_000
@@ -90,8 +95,7 @@ async function orCheckAgain(deps: SettleDeps, row: TransactionRow, work: () => P
   } catch (error) {
     if (!isOutage(error))
       deps.log.error({ err: error, transactionId: row.id }, 'the check of a transaction failed and will be repeated')
-    const now = deps.clock.now()
-    await updateCheckAt(deps.db, row, nextCheckAt(openSince(row, now), now))
+    await updateCheckAt(deps.db, row, nextOpenCheckAt(row, deps.clock.now()))
   }
 }
 
@@ -171,23 +175,30 @@ const open: Outcome = { fails: null, refused: null, isCompleted: false }
 /** Whether a transaction that waits for its payment was paid, canceled, removed, has expired, or is still open. */
 async function findOutcome(deps: SettleDeps, row: TransactionRow): Promise<Outcome> {
   const now = deps.clock.now()
-  const expired = isExpired(row, now)
+  const expired = now >= failsAt(row)
   const removal = row.cancel_requested_at && (await remove(deps.acquirers.named(row.acquirer), row, expired))
   const settled = await settleOwned(deps, row)
   if (settled === 'removed') {
     return { ...open, fails: (await isToBeCanceled(deps, row)) ? failureMessages.canceled : failureMessages.removed }
   }
   if (settled === 'completed') {
+    const about = { transactionId: row.id, acquirer: row.acquirer }
     // The payment may show moments later: it takes a person only once the code has expired.
-    deps.log[expired ? 'error' : 'warn'](
-      { transactionId: row.id, acquirer: row.acquirer },
-      'the acquirer reports a charge as paid but does not show the payment: it is checked again; look the payment up at the acquirer',
-    )
-    await updateCheckAt(deps.db, row, nextCheckAt(openSince(row, now), now, { maxMs: completedPauseMaxMs }))
+    if (expired)
+      deps.log.error(
+        about,
+        'the acquirer reports a charge as paid but does not show the payment: it is checked again; look the payment up at the acquirer',
+      )
+    else
+      deps.log.warn(
+        about,
+        'the acquirer reports a charge as paid but does not show the payment yet: it is checked again',
+      )
+    await updateCheckAt(deps.db, row, nextOpenCheckAt(row, now, { maxMs: completedPauseMaxMs }))
     return { ...open, isCompleted: true }
   }
   if (settled === 'unpaid' || settled === 'gone') {
-    const checkAt = new Date((row.pix_expires_at?.getTime() ?? 0) + expiryGraceMs)
+    const checkAt = failsAt(row)
     const refused = removal?.outcome === 'refused' ? removal.reason : null
     if (expired) return { ...open, fails: failureMessages.expired, refused }
     if (removal?.outcome === 'done')
@@ -236,11 +247,13 @@ async function giveCode(
   deps.wakeDeliveries()
 }
 
-function isExpired({ pix_expires_at: expiresAt }: TransactionRow, now: Date): boolean {
-  return expiresAt === null || now.getTime() >= expiresAt.getTime() + expiryGraceMs
+/** From then on a charge fails unless it was paid. One without a code counts as expired. */
+function failsAt({ pix_expires_at: expiresAt }: TransactionRow): Date {
+  return new Date((expiresAt?.getTime() ?? 0) + expiryGraceMs)
 }
 
-/** Before its expiry a charge is checked because a cancel was requested or its payment page was opened. */
-function openSince(row: TransactionRow, now: Date): Date {
-  return (isExpired(row, now) ? row.pix_expires_at : row.cancel_requested_at) ?? row.created_at
+/** When a charge whose outcome is open is checked next: less and less often only once it has expired. */
+function nextOpenCheckAt(row: TransactionRow, now: Date, bounds: { maxMs?: number } = {}): Date {
+  if (now >= failsAt(row)) return nextCheckAt(row.pix_expires_at ?? row.created_at, now, bounds)
+  return new Date(Math.min(now.getTime() + openPauseMs, failsAt(row).getTime()))
 }
