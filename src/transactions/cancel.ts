@@ -12,10 +12,12 @@ const recheckMs = 5_000
 /**
  * Cancels an open charge: the acquirer removes it, and the transaction is FAILED. The request is committed first, then
  * the acquirer is asked, so that the worker finds out what a lost answer or a crash leaves open. A payment that the
- * acquirer knows of wins, and one that arrives later is credited. A repeated request gets the same response.
+ * acquirer knows of wins, and one that arrives later is credited. A repeated request asks the acquirer again as long
+ * as the charge is open, and gets the same response once it is canceled.
  *
  * @throws {AppError} `not_found`; `cancel_not_possible` once it is paid or has failed; `acquirer_refused`;
- *   `acquirer_unavailable` when the outcome is not known yet
+ *   `acquirer_unavailable` when the outcome is not known yet, or the acquirer reports the charge as paid and does not
+ *   show the payment yet
  */
 export async function cancelTransaction(
   deps: SettleDeps,
