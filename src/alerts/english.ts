@@ -67,7 +67,7 @@ export const english: Texts = {
     ],
     dispute_unreadable: [
       'A dispute in the list of {acquirer} cannot be read',
-      'Its money is not blocked. The log names it: look it up at the acquirer.',
+      'The dispute or its payment cannot be read, and its money may not be blocked. The log names it: look it up at the acquirer.',
     ],
     dispute_status_unknown: [
       'A dispute has a status that Guichê does not know',

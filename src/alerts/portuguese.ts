@@ -70,7 +70,7 @@ export const portuguese: Texts = {
     ],
     dispute_unreadable: [
       'Uma contestação na lista de {acquirer} não pode ser lida',
-      'O dinheiro dela não está bloqueado. O log diz qual é: consulte-a no PSP.',
+      'A contestação ou o pagamento dela não pode ser lido, e o dinheiro pode não estar bloqueado. O log diz qual é: consulte-a no PSP.',
     ],
     dispute_status_unknown: [
       'Uma contestação tem uma situação que o Guichê não conhece',

@@ -68,7 +68,7 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   )
   gauge(
     'guiche_disputes_unreadable',
-    '1 while an acquirer’s list of disputes has entries that cannot be read, 0 otherwise',
+    '1 while an acquirer’s list of disputes has entries that cannot be read, or whose payments cannot, 0 otherwise',
     ['acquirer'],
     async function () {
       this.reset()
@@ -78,7 +78,7 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   )
 }
 
-/** Whether the last complete poll of its list, or one after it, met a dispute that cannot be read. */
+/** Whether the last complete poll of its list, or one after it, met a dispute that cannot be read, or whose payment cannot. */
 async function hasUnreadable(db: Db, acquirer: string): Promise<boolean> {
   const metAt = await findListedUntil(db, unreadableCursor(acquirer))
   const completeAt = await findListedUntil(db, completeCursor(acquirer))

@@ -27,7 +27,8 @@ afterAll(async () => {
 
 const listError = 'the acquirer’s list of disputes could not be read'
 const unreadableError =
-  'disputes in an acquirer’s list cannot be read, and their money is not blocked: look them up at the acquirer'
+  'disputes in an acquirer’s list, or their payments, cannot be read, and their money may not be blocked: look them up at the acquirer'
+const paymentWarning = 'the payment of a dispute cannot be read and will be tried again'
 const unavailable: HttpResponse = { status: 503, headers: {}, body: '{}' }
 const switchedOff: HttpResponse = {
   status: 500,
@@ -222,18 +223,48 @@ it('a dispute whose payment the acquirer cannot show is tried again, and keeps n
   const [hidden, shown] = [await payOne(service), await payOne(service)]
   const abertura = service.clock.now().toISOString()
   const dispute = { valor: '10.00', status: 'ABERTA', dadosAnalise: { abertura } }
+  const references = [randomUUID()]
   const both = listing(
-    { ...dispute, idInfracao: randomUUID(), endToEndId: hidden.endToEnd },
+    { ...dispute, idInfracao: references[0], endToEndId: hidden.endToEnd },
     { ...dispute, idInfracao: randomUUID(), endToEndId: shown.endToEnd },
   )
   let isHidden = true
   const psp = reading('simulator', (path, answer) =>
     isHidden && path.endsWith(`/pix/${hidden.endToEnd}`) ? { ...answer, status: 400 } : answer,
   )
-  expect(await psp.poll(both)).toEqual([{ level: 50, msg: 'a dispute could not be recorded and will be tried again' }])
+  const warning = { level: 40, msg: paymentWarning, reason: expect.stringMatching(/^The acquirer refused the query/) }
+  // The list counts as read, also when it is read completely.
+  for (const _ of [1, 2]) {
+    service.clock.advance(16 * 60_000)
+    expect(await psp.poll(both)).toEqual([warning, { level: 50, msg: unreadableError, references }])
+    expect([await psp.age(), await psp.unreadable()]).toEqual([0, 1])
+  }
   expect(await fetchDisputed(service, shown.id)).toMatchObject({ status: 'BLOCKED' })
   expect(await fetchDisputed(service, hidden.id)).toMatchObject({ status: 'PAID' })
+  // Not a complete poll: it logs no error again.
+  service.clock.advance(60_000)
+  expect(await psp.poll(both)).toEqual([warning])
   isHidden = false
+  service.clock.advance(15 * 60_000)
   expect(await psp.poll(both)).toEqual([])
   expect(await fetchDisputed(service, hidden.id)).toMatchObject({ status: 'BLOCKED' })
+  expect(await psp.unreadable()).toBe(0)
+})
+
+it('a poll ends after twenty payments in a row that the acquirer cannot show', async () => {
+  const abertura = service.clock.now().toISOString()
+  const disputes = Array.from({ length: 25 }, (_, n) => {
+    const endToEndId = `E1234567820261120120000000000${n + 100}`
+    return { idInfracao: randomUUID(), endToEndId, valor: '10.00', status: 'ABERTA', dadosAnalise: { abertura } }
+  })
+  let queries = 0
+  const psp = reading('showing-none', (path, answer) => {
+    if (!path.includes('/pix/')) return answer
+    queries += 1
+    return { ...answer, status: 400 }
+  })
+  service.clock.advance(60_000)
+  const logged = await psp.poll(listing(...disputes))
+  expect(logged.at(-1)).toMatchObject({ level: 50, msg: listError })
+  expect([queries, logged.length, await psp.age()]).toEqual([20, 20, 60])
 })

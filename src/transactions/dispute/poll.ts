@@ -47,6 +47,8 @@ const completeEveryMs = 15 * 60_000
  * How long after its acceptance each poll checks for the return. A later one is found by a complete poll or a callback.
  */
 const returnExpectedMs = 60 * 60_000
+/** After this many queries of payments that failed in a row, the acquirer counts as unavailable. */
+const failuresMax = 20
 /** How long not to poll an acquirer that has answered that it offers no list. */
 export const notOfferedMs = 60 * 60_000
 
@@ -132,7 +134,7 @@ export function notOfferedCursor(acquirer: string): string {
   return `${disputesCursor(acquirer)}:not-offered`
 }
 
-/** The name of the cursor that records when a poll last met a dispute that cannot be read. */
+/** The name of the cursor that records when a poll last met a dispute that cannot be read, or whose payment cannot. */
 export function unreadableCursor(acquirer: string): string {
   return `${disputesCursor(acquirer)}:unreadable`
 }
@@ -142,7 +144,11 @@ export function completeCursor(acquirer: string): string {
   return `${disputesCursor(acquirer)}:whole`
 }
 
-type Reading = { acquirer: Acquirer; isComplete: boolean; stopping: AbortSignal }
+/**
+ * `unreadable`: the references of disputes that cannot be read, or whose payments cannot. `failures`: the queries of
+ * payments that failed in a row.
+ */
+type Reading = { acquirer: Acquirer; isComplete: boolean; unreadable: string[]; failures: number }
 
 async function read(deps: SettleDeps, acquirer: Acquirer, disputes: Disputes, stopping: AbortSignal): Promise<void> {
   const cursor = disputesCursor(acquirer.name)
@@ -153,19 +159,24 @@ async function read(deps: SettleDeps, acquirer: Acquirer, disputes: Disputes, st
   const from = isComplete ? new Date(to.getTime() - reachMs) : await findStart(deps, acquirer.name, { listedUntil, to })
   let isRecorded = true
   const unreadable: string[] = []
+  const reading = { acquirer, isComplete, unreadable, failures: 0 }
   const onUnreadable = ({ reference }: UnreadableEntry) => void unreadable.push(reference)
   for await (const found of disputes.list({ from, to, onUnreadable })) {
     if (stopping.aborted) return
-    isRecorded = (await follow(deps, { acquirer, isComplete, stopping }, found)) && isRecorded
+    isRecorded = (await follow(deps, reading, found)) && isRecorded
   }
   if (unreadable.length > 0) await reportUnreadable(deps, { acquirer, isComplete, completeAt, unreadable, to })
-  // A dispute that could not be recorded is read again at the next poll.
+  // A dispute that could not be recorded is read again at the next poll. An unreadable one is read again by each
+  // complete poll: it may never be readable.
   if (!isRecorded) return
   await saveListedUntil(deps.db, cursor, { before: listedUntil, to })
   if (isComplete) await saveListedUntil(deps.db, completeCursor(acquirer.name), { before: completeAt, to })
 }
 
-/** Logs disputes that cannot be read, with each complete poll and when there were none before; a metric shows them. */
+/**
+ * Logs disputes that cannot be read, or whose payments cannot, with each complete poll and when there were none before;
+ * a metric shows them.
+ */
 async function reportUnreadable(
   { db, log }: SettleDeps,
   found: { acquirer: Acquirer; isComplete: boolean; completeAt: Date | null; unreadable: string[]; to: Date },
@@ -177,7 +188,7 @@ async function reportUnreadable(
   if (isComplete || before === null || before < (completeAt ?? to))
     log.error(
       { acquirer: acquirer.name, references },
-      'disputes in an acquirer’s list cannot be read, and their money is not blocked: look them up at the acquirer',
+      'disputes in an acquirer’s list, or their payments, cannot be read, and their money may not be blocked: look them up at the acquirer',
     )
 }
 
@@ -196,31 +207,39 @@ async function findStart(
 }
 
 /**
- * Returns false when one dispute fails, such as one whose payment the acquirer cannot show: it must not keep the others
- * waiting.
+ * Returns false when one dispute cannot be recorded. Neither this nor a payment that the acquirer cannot show may keep
+ * the others waiting.
  *
- * @throws {AcquirerUnavailable} when the acquirer takes no more requests for the moment
+ * @throws {AcquirerUnavailable} when the acquirer as a whole does not answer
  */
 async function follow(deps: SettleDeps, reading: Reading, found: DisputeFound): Promise<boolean> {
+  const about = { acquirer: reading.acquirer.name, reference: found.reference }
   try {
-    const known = await findReported(deps.db, { acquirer: reading.acquirer.name, reference: found.reference })
+    const known = await findReported(deps.db, about)
     if (known ? !mayHaveChanged(known, found, reading, deps.clock.now()) : await isStoredAsEnded(deps, reading, found))
       return true
     await record(deps, reading.acquirer, found)
+    reading.failures = 0
     const isNewlyUnknown = found.state === 'unknown' && known?.acquirer_status !== found.status
     if (isNewlyUnknown)
       deps.log.error(
-        { acquirer: reading.acquirer.name, reference: found.reference, status: found.status },
+        { ...about, status: found.status },
         'the status of a dispute is unknown: its money stays blocked until an operator decides',
       )
     return true
   } catch (error) {
-    if (error instanceof TooManyRequests) throw error
-    if (error instanceof AcquirerUnavailable && !reading.acquirer.isAvailable()) throw error
-    deps.log.error(
-      { err: error, reference: found.reference },
-      'a dispute could not be recorded and will be tried again',
-    )
+    if (error instanceof AcquirerUnavailable) {
+      reading.failures += 1
+      const isOfAll = error instanceof TooManyRequests || reading.failures >= failuresMax
+      if (isOfAll || !reading.acquirer.isAvailable()) throw error
+      reading.unreadable.push(found.reference)
+      deps.log.warn(
+        { ...about, reason: error.message },
+        'the payment of a dispute cannot be read and will be tried again',
+      )
+      return true
+    }
+    deps.log.error({ ...about, err: error }, 'a dispute could not be recorded and will be tried again')
     return false
   }
 }
