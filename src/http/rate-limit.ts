@@ -21,8 +21,8 @@ export type RateLimiter = {
   /** The value of the header `RateLimit-Policy`. */
   readonly policy: string
   take(key: string): Taken
-  /** Returns a token that was taken for something that does not count after all. */
-  giveBack(key: string): void
+  /** Returns the token that `take` took for something that does not count after all. */
+  giveBack(key: string, taken: Taken): void
   /**
    * Sets what was left at a moment in a bucket that other processes use too. Below zero, requests have to be waited for.
    */
@@ -83,12 +83,12 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
  * draft-ietf-httpapi-ratelimit-headers).
  * @throws {AppError} `rate_limited`, with `Retry-After`
  */
-export function enforceRateLimit(limiter: RateLimiter, key: string, reply: FastifyReply): void {
-  if (limiter.limit.perSecond === 0) return
+export function enforceRateLimit(limiter: RateLimiter, key: string, reply: FastifyReply): Taken {
   const taken = limiter.take(key)
+  if (limiter.limit.perSecond === 0) return taken
   addToList(reply, 'ratelimit-policy', limiter.policy)
   addToList(reply, 'ratelimit', `"${limiter.name}";r=${taken.remaining};t=${taken.retryAfterSeconds}`)
-  if (taken.isAllowed) return
+  if (taken.isAllowed) return taken
   throw new AppError('rate_limited', {
     detail: `Too many requests: after a burst of ${limiter.limit.burst}, ${toRate(limiter.limit)} is allowed. Wait ${taken.retryAfterSeconds} s and try again.`,
     headers: { 'retry-after': String(taken.retryAfterSeconds) },
@@ -115,14 +115,14 @@ export async function countFailures<Result>(
   { reply, isFailure }: { reply: FastifyReply; isFailure: (error: unknown) => boolean },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const taken: { limiter: RateLimiter; key: string }[] = []
+  const tokens: { limiter: RateLimiter; key: string; taken: Taken }[] = []
   const giveBack = () => {
-    for (const { limiter, key } of taken) limiter.giveBack(key)
+    for (const { limiter, key, taken } of tokens) limiter.giveBack(key, taken)
   }
   try {
-    for (const one of limits) {
-      enforceRateLimit(one.limiter, one.key, reply)
-      taken.push(one)
+    for (const { limiter, key } of limits) {
+      const taken = enforceRateLimit(limiter, key, reply)
+      tokens.push({ limiter, key, taken })
     }
     const result = await work()
     giveBack()

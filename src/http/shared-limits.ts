@@ -1,14 +1,17 @@
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { keyedHash, newUuid, type SecretKey } from '../lib/secrets.ts'
-import type { RateLimiter } from './rate-limit.ts'
+import type { RateLimiter, Taken } from './rate-limit.ts'
 import { addUsed, type Used } from './store.ts'
 
 /** How long a limit can be exceeded: each process allows requests until it hears what the others allowed. */
 const syncEveryMs = 200
 /** Buckets in one statement. The rest waits for the next one. */
 const bucketsMax = 500
-/** Buckets of one limit that wait: two seconds' worth. Requests for any more are counted in this process only. */
+/**
+ * Buckets of one limit that wait: two seconds' worth, or more while several limits are flooded. Requests for any more
+ * are counted in this process only.
+ */
 const unsentMax = 5_000
 
 export type SharedLimits = {
@@ -35,22 +38,25 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
       if (limiter.limit.perSecond === 0) return limiter
       const unsent = new Map<string, number>()
       limits.push({ limiter, unsent })
-      const note = (name: string, count: 1 | -1) => {
+      /** What was taken in this process only. Given back to the shared bucket, it would add tokens to it. */
+      const unshared = new WeakSet<Taken>()
+      const note = (name: string, count: 1 | -1): boolean => {
         const before = unsent.get(name)
-        if (before === undefined && unsent.size === unsentMax) return
+        if (before === undefined && unsent.size === unsentMax) return false
         unsent.set(name, (before ?? 0) + count)
         timer ??= setTimeout(syncLater, syncEveryMs).unref()
+        return true
       }
       return {
         ...limiter,
         take(name) {
           const taken = limiter.take(name)
-          if (taken.isAllowed) note(name, 1)
+          if (taken.isAllowed && !note(name, 1)) unshared.add(taken)
           return taken
         },
-        giveBack(name) {
-          limiter.giveBack(name)
-          note(name, -1)
+        giveBack(name, taken) {
+          limiter.giveBack(name, taken)
+          if (!unshared.has(taken)) note(name, -1)
         },
       }
     },
