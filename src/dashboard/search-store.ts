@@ -162,12 +162,16 @@ export async function findByName(db: Reads, filter: MerchantFilter, words: strin
 
 /**
  * Whether a search by name leaves out transactions. It reads one row of each merchant, the number of its transactions
- * some minutes ago (`countAllNames`).
+ * some minutes ago (`countAllNames`). Merchants with few transactions have no such row, so a search of all merchants
+ * also reads the number of all transactions, as `vacuum` estimated it.
  */
 export async function areNamesLimited(db: Reads, filter: MerchantFilter): Promise<boolean> {
+  const areAllLimited = sql`
+    union all select from pg_class where oid = 'transactions'::regclass and reltuples > ${namesRead}`
   const [limited] = await db.query(sql`
     select from customer_names_counted
-    where transactions > ${namesReadOfEach(filter)} ${ofMerchant(filter.merchantId)} limit 1`)
+    where transactions > ${namesReadOfEach(filter)} ${ofMerchant(filter.merchantId)}
+    ${filter.merchantId === null ? areAllLimited : empty} limit 1`)
   return limited !== undefined
 }
 

@@ -298,6 +298,15 @@ describe('a search by name', () => {
     expect(await of(share)).toEqual([false, false])
     expect(await of(share + 1)).toEqual([true, share === 300_000])
     expect(await of(300_001)).toEqual([true, true])
+    // Merchants with fewer than 1,000 transactions are not counted. Together they may have more than a search reads.
+    const estimate = async (transactions: number) =>
+      await service.db.query(sql`
+        select pg_restore_relation_stats(
+          'schemaname', 'public', 'relname', 'transactions', 'reltuples', ${transactions}::real)`)
+    await estimate(300_001)
+    expect(await of(0)).toEqual([true, false])
+    await estimate(300_000)
+    expect(await of(0)).toEqual([false, false])
   })
 })
 
