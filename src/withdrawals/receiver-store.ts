@@ -15,8 +15,11 @@ export type ReceiverHistory = {
   others: { count: number; sum: number; isMore: boolean; merchants: number } | null
 }
 
-type Row = { count: number; sum: number; last_at: Date | null; name: string | null }
-type OthersRow = { count: number; sum: number; merchants: number }
+type Counted = { count: number; sum: number; isMore: boolean }
+type Row = Counted & { last_at: Date | null; name: string | null }
+type OthersRow = Counted & { merchants: number }
+
+const none: Counted = { count: 0, sum: 0, isMore: false }
 
 /** Reads the index withdrawals_sent_to_key. The withdrawal itself is not part of its history. */
 export async function findReceiverHistory(
@@ -29,20 +32,25 @@ export async function findReceiverHistory(
   const othersSent = sql`${sent} and merchant_id <> ${merchantId}`
   const nameIn = (rows: Sql) =>
     sql`(select receiver ->> 'name' from ${rows} and receiver is not null order by created_at desc limit 1)`
+  // One row beyond those counted says only that there are more.
+  const isCounted = sql`filter (where position <= ${countMax})`
+  const counted = sql`
+    count(*) ${isCounted} as count, coalesce(sum(amount) ${isCounted}, 0)::bigint as sum,
+    count(*) > ${countMax} as "isMore"`
   const [own] = await db.query<Row>(sql`
-    select count(*) as count, coalesce(sum(amount), 0)::bigint as sum, max(created_at) as last_at,
+    select ${counted}, max(created_at) as last_at,
       coalesce(${nameIn(ownSent)}, ${withOthers ? nameIn(othersSent) : sql`null`}) as name
-    from (select amount, created_at from ${ownSent} order by created_at desc limit ${countMax + 1}) latest`)
-  const { count = 0, sum = 0, last_at: lastAt = null, name = null } = own ?? {}
-  const history = { name, ...toBounded(count), sum, lastAt }
+    from (
+      select amount, created_at, row_number() over (order by created_at desc) as position from ${ownSent}
+      order by created_at desc limit ${countMax + 1}
+    ) latest`)
+  const { last_at: lastAt, name, ...ofOwn } = own ?? { ...none, last_at: null, name: null }
+  const history = { name, ...ofOwn, lastAt }
   if (!withOthers) return { ...history, others: null }
   const [others] = await db.query<OthersRow>(sql`
-    select count(*) as count, coalesce(sum(amount), 0)::bigint as sum, count(distinct merchant_id) as merchants
-    from (select amount, merchant_id from ${othersSent} limit ${countMax + 1}) some_of_them`)
-  const { count: ofOthers = 0, sum: sumOfOthers = 0, merchants = 0 } = others ?? {}
-  return { ...history, others: { ...toBounded(ofOthers), sum: sumOfOthers, merchants } }
-}
-
-function toBounded(count: number): { count: number; isMore: boolean } {
-  return { count: Math.min(count, countMax), isMore: count > countMax }
+    select ${counted}, count(distinct merchant_id) ${isCounted} as merchants
+    from (
+      select amount, merchant_id, row_number() over () as position from ${othersSent} limit ${countMax + 1}
+    ) some_of_them`)
+  return { ...history, others: others ?? { ...none, merchants: 0 } }
 }

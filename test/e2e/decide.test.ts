@@ -239,8 +239,8 @@ describe('the history of a Pix key', () => {
     const thousand = { count: 1_000, isMore: false }
     expect(await historyOf(people.admin, second)).toMatchObject({ ...thousand, others: thousand })
     for (const copied of [other, merchantId]) await copyTo(copied, 1)
-    const more = { count: 1_000, isMore: true }
-    expect(await historyOf(people.admin, second)).toMatchObject({ ...more, others: more })
+    const more = { count: 1_000, sum: 5_000_000, isMore: true }
+    expect(await historyOf(people.admin, second)).toMatchObject({ ...more, others: { ...more, merchants: 1 } })
     await service.db.query(sql`
       delete from withdrawals where pix_key = ${pixKey.key} and id <> all(${[first, second]}::uuid[])`)
     await decide(people.admin, 'rejection', { ids: [second], reason: 'A test' })
