@@ -8,16 +8,16 @@ type Bounds = { merchantId: string | null; limit: number }
 
 export type PendingRow = Pick<WithdrawalRow, 'id' | 'merchant_id' | 'created_at' | 'requested_by' | 'amount'>
 
-/** Withdrawals pending review, for any reason or for one, those waiting longest first. */
+/** Withdrawals pending review, for any reason or for one, those waiting longest first, after the first `offset`. */
 export async function listPending(
   db: Db,
-  { merchantId, limit, reason }: Bounds & { reason?: ReviewReason },
+  { merchantId, limit, offset = 0, reason }: Bounds & { offset?: number; reason?: ReviewReason },
 ): Promise<PendingRow[]> {
   return await db.query<PendingRow>(sql`
     select id, merchant_id, created_at, requested_by, amount from withdrawals
     where review_reason is not null ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
       ${reason === undefined ? empty : sql`and review_reason = ${reason}`}
-    order by created_at limit ${limit}`)
+    order by created_at, id limit ${limit} offset ${offset}`)
 }
 
 export type Counted = { count: number; amount: number; first: Date | null }

@@ -26,6 +26,8 @@ type AttentionScope = { user: SignedIn; merchantId: string | null; clientId: str
 
 /** More of one kind are shown as "100+", so that a long list costs no more than this one. */
 const countMax = 100
+/** Withdrawals that are read until this person may approve one: each may take two queries. */
+const approvalsReadMax = 1_000
 /** As in the alerts: enough time to get a new certificate from a PSP. */
 const certificateMs = 30 * 24 * 60 * 60_000
 /** Alerts that have an item of their own, or that only say that one of the other items waits for long. */
@@ -96,12 +98,30 @@ async function findOverdueDisputes(db: Db, { merchantId, now }: AttentionScope):
   return toCounted('disputes_overdue', overdue)
 }
 
-/** Withdrawals that this person may approve: those of which they are a second person. */
+/**
+ * Withdrawals that this person may approve: those of which they are a second person. Of the pages of pending ones, the
+ * first with any of them counts.
+ */
 async function findApprovals({ db }: Deps, scope: AttentionScope): Promise<AttentionItem[]> {
-  const pending = await listPending(db, { merchantId: scope.merchantId, limit: countMax + 1 })
+  const { merchantId } = scope
   const known = new Map<string, boolean>()
+  for (let offset = 0; offset < approvalsReadMax; offset += countMax) {
+    const pending = await listPending(db, { merchantId, limit: countMax + 1, offset })
+    const approvable = await keepApprovable(db, pending.slice(0, countMax), { scope, known })
+    // This person may be able to approve others beyond these.
+    const isMore = pending.length > countMax
+    if (approvable.length > 0 || !isMore) return toCounted('withdrawals_to_approve', sumOf(approvable), isMore)
+  }
+  return []
+}
+
+async function keepApprovable(
+  db: Db,
+  pending: PendingRow[],
+  { scope, known }: { scope: AttentionScope; known: Map<string, boolean> },
+): Promise<PendingRow[]> {
   const approvable: PendingRow[] = []
-  for (const row of pending.slice(0, countMax)) {
+  for (const row of pending) {
     // The answer depends on the requester. For a request with a token, it depends on who had created the merchant's
     // secrets by then.
     const key = row.requested_by ?? row.id
@@ -110,8 +130,7 @@ async function findApprovals({ db }: Deps, scope: AttentionScope): Promise<Atten
     known.set(key, may)
     if (may) approvable.push(row)
   }
-  // This person may be able to approve others beyond these.
-  return toCounted('withdrawals_to_approve', sumOf(approvable), pending.length > countMax)
+  return approvable
 }
 
 /** Suspected duplicates, which the merchant confirms or cancels. */

@@ -263,13 +263,21 @@ describe('what needs attention', () => {
     expect(await attention(people.finance)).toMatchObject([
       { kind: 'withdrawals_to_approve', count: 1, amount: 80_000 },
     ])
-    // Only the hundred oldest are read: this person may be able to approve more.
+    // Of more than a hundred, the first hundred with one that this person may approve count.
     const copies = await service.db.query<{ id: string }>(sql`
       insert into withdrawals (id, merchant_id, ${pendingColumns})
       select gen_random_uuid(), merchant_id, ${pendingColumns} from withdrawals, generate_series(1, 99)
       where id = ${own} returning id`)
+    const move = async (by: string) =>
+      await service.db.query(sql`
+        update withdrawals set created_at = created_at + ${by}::interval where id = ${waiting}`)
     const approvable = async () => (await attention(people.finance))[0]
+    await move('-1 minute')
     expect(await approvable()).toMatchObject({ count: 1, isMore: true, amount: null })
+    // The hundred oldest are this person's own.
+    await move('2 minutes')
+    expect(await approvable()).toMatchObject({ count: 1, isMore: false, amount: 80_000 })
+    await move('-1 minute')
     const ids = copies.map(({ id }) => id)
     await service.db.query(sql`delete from withdrawals where id = ${ids[0]}`)
     expect(await approvable()).toMatchObject({ count: 1, isMore: false, amount: 80_000 })
