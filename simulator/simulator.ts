@@ -144,11 +144,7 @@ async function openNetwork(
   const secrets = await loadSecrets(pool, await newSigningJwk())
   const signer = await readSigningJwk(secrets.signingJwk)
   const faultProfile = openFaultProfile(pool)
-  const { personality } = options
-  if (personality) {
-    const kept = personality.name === undefined ? await faultProfile.current() : {}
-    await faultProfile.change({ ...kept, ...personality })
-  }
+  if (options.personality) await faultProfile.change(options.personality)
   const readScopes = createScopeReader({ clock, tokenKey: secrets.tokenKey })
   const dialect = { quirks, tokenLimit, readScopes, controlToken, sendCallback }
   return { pool, clock, log, baseUrl, secrets, signer, faultProfile, ...dialect, ...openQueues(pool), ...life }

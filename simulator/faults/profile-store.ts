@@ -10,7 +10,10 @@ export type FaultProfileInput = Partial<FaultProfileFields>
  */
 export type FaultProfileStore = {
   current(): Promise<FaultProfile>
-  /** Changes the profile now; other processes see it within a second. */
+  /**
+   * Changes the profile now; other processes see it within a second. A name replaces the whole profile. Without one,
+   * only the fields of the input change.
+   */
   change(input: FaultProfileInput): Promise<FaultProfile>
 }
 
@@ -24,8 +27,10 @@ export function openFaultProfile(pool: pg.Pool): FaultProfileStore {
   return {
     current: shared.current,
     async change(input) {
-      const profile = createFaultProfile({ ...honestProfile, ...input })
-      await saveFaultProfile(pool, { ...honestProfile, ...input })
+      const kept = input.name === undefined ? await findFaultProfile(pool) : honestProfile
+      const fields = { ...kept, ...input }
+      const profile = createFaultProfile(fields)
+      await saveFaultProfile(pool, fields)
       shared.set(profile)
       return profile
     },

@@ -327,6 +327,17 @@ describe('a fault profile', () => {
     await later.close()
   })
 
+  it('keeps what a request without a name leaves out', async () => {
+    const change = async (body: object) => (await simulator.request('POST', '/sandbox/personality', { body })).body
+    await change({ name: 'late', seed: 3, traits: { twice: 1 } })
+    const traits = { ...presets.late, twice: 1 }
+    expect(await change({ seed: 7 })).toEqual({ name: 'late', seed: 7, traits })
+    const later = await testSimulator(database.db.pool, { clock: simulator.clock, personality: { seed: 8 } })
+    expect(await later.personality()).toEqual({ name: 'late', seed: 8, traits })
+    await later.close()
+    expect(await change({ name: 'late' })).toEqual({ name: 'late', seed: 1, traits: presets.late })
+  })
+
   it('is refused when it is invalid', async () => {
     const request = async (body: object) => (await simulator.request('POST', '/sandbox/personality', { body })).status
     expect(await request({ name: 'wicked' })).toBe(400)

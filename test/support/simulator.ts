@@ -23,7 +23,7 @@ export type TestSimulator = Simulator & {
 
 export const baseUrl = 'http://127.0.0.1:3000'
 
-type Options = Pick<Partial<SimulatorOptions>, 'dialect' | 'controlToken' | 'disturb'> & {
+type Options = Pick<Partial<SimulatorOptions>, 'dialect' | 'controlToken' | 'disturb' | 'personality'> & {
   clock?: ManualClock
   publicBaseUrl?: string
 }
