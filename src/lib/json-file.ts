@@ -3,12 +3,15 @@ import { readFile } from 'node:fs/promises'
 /**
  * Null if there is no such file.
  *
- * @throws if it is not JSON, with the `remedy`
+ * @throws if it cannot be read or is not JSON, with the `remedy`. An error of reading keeps its `code`, for which the
+ *   service's start has advice.
  */
 export async function readJsonFile<Content>(path: string, remedy: string): Promise<Content | null> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
+    const { code } = error
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    const message = `${path} cannot be read (${code}): check that it is a file that this user may read. ${remedy}`
+    throw Object.assign(new Error(message, { cause: error }), { code })
   })
   if (text === null) return null
   try {
