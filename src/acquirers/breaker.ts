@@ -6,7 +6,10 @@ import type { Log } from './bacen/renewal.ts'
  * its whole time-out.
  */
 const failuresMax = 5
-/** The longest pause before a request tests whether the acquirer answers again; it doubles after each failed test. */
+/**
+ * The longest pause before a request tests whether the acquirer answers again. It doubles after each failed test, up to
+ * `max`. A pause takes half of this to all of it.
+ */
 const pauseMs = { first: 2_000, max: 60_000 }
 
 export type Breaker = {

@@ -61,8 +61,8 @@ export async function createWithdrawal(
     const { amount } = content
     assertPaysOut(deps.acquirers)
     const free = await findFree(tx)
-    // No other acquirer is ever requested to send it: only at this one can the outcome be looked up.
     const coversAmount = (name: string) => (free.get(name) ?? 0) >= amount
+    // No other acquirer is ever requested to send it: only at this one can the outcome be looked up.
     const acquirer = deps.acquirers.forWithdrawal({ clientId, amount, now, id, coversAmount })
     if (!acquirer) throw await noAccountCovers(tx, { merchantId, amount, now })
     const row = await reserve(tx, {

@@ -203,7 +203,7 @@ function hostOf(location: string | undefined): string {
   return location !== undefined && URL.canParse(location) ? new URL(location).host : 'elsewhere'
 }
 
-/** Null for what is neither a record nor a list, which is then in the field {@link bareList}. */
+/** A list is put into the field {@link bareList}. Null for anything else that is not a record. */
 export function parseBody(body: string): Json | null {
   try {
     const parsed: unknown = JSON.parse(body)
