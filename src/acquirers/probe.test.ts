@@ -273,7 +273,7 @@ describe('what is missing is reported with the setting to change', () => {
     })
   })
 
-  it('an API that is not reached, whose application is then not judged', async () => {
+  it('an API that is not reached, whose application then gets no finding', async () => {
     const { findings, findingOf } = await probe(settingsOf(), (request, answer) => {
       if (request.isToken) return answer
       throw Object.assign(new Error('x'), { code: 'ECONNREFUSED' })

@@ -62,7 +62,8 @@ export function startBackground(db: Db, registry?: Registry): Background {
       mayStartAt = Math.min(Math.max(mayStartAt, endedAt) + pauseMs, endedAt + waitMaxMs)
       const [next] = waiting
       running -= 1
-      // Steps that waited for too long run beyond the limit. Until enough of all have ended, none starts in their place.
+      // Steps that waited for too long run beyond the limit. Until enough of all have ended, none starts in their
+      // place.
       if (running < atOnceMax) next?.()
       seconds?.inc({ state: 'waiting' }, (startedAt - queuedAt) / 1000)
       seconds?.inc({ state: 'working' }, (endedAt - startedAt) / 1000)

@@ -18,9 +18,9 @@ type DueChecks<Row> = {
   /** A check writes another `check_at`, or null. */
   claim: (claim: Claim) => Promise<Row[]>
   /**
-   * Few enough to check within the lease when every request to an acquirer takes the default limit of ten seconds. With
-   * a longer `timeoutMs` checks may outlive it. Another process then checks the same rows only if it takes over the job,
-   * as after a crash: one process at a time runs it.
+   * Few enough to check within the lease when every request to an acquirer takes the default limit of ten seconds.
+   * With a longer `timeoutMs` checks may outlive it. Another process then checks the same rows only if it takes over
+   * the job, as after a crash: one process at a time runs it.
    */
   claimedMax: number
   leaseMs: number

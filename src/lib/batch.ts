@@ -10,12 +10,18 @@ export type BatchMessage = { name: string; waitsMs: number[]; runMs: number; ite
 export type BatcherOptions<Item, Result> = {
   /** What its batches do, for those who measure them. */
   name: string
-  /** Does the work of a batch in one go and returns the results in the order of its items. After an error it runs again, item by item. */
+  /**
+   * Does the work of a batch in one go and returns the results in the order of its items. After an error it runs again,
+   * item by item.
+   */
   run: (items: Item[]) => Promise<Result[]>
   maxBatchSize: number
   /** Batches that run at the same time. */
   maxConcurrency: number
-  /** While a batch runs, another one starts only with this many items: a single item is not worth a commit of its own. 1 if absent. */
+  /**
+   * While a batch runs, another one starts only with this many items: a single item is not worth a commit of its own.
+   * 1 if absent.
+   */
   minConcurrentBatch?: number
   /** The order within a batch. Two batches that lock the same rows in opposite order would deadlock. */
   sort?: (a: Item, b: Item) => number
@@ -30,7 +36,10 @@ export type BatcherOptions<Item, Result> = {
    * batch took, up to `lingerMsMax`: it takes long when the process or the database is busy. No wait, if absent.
    */
   lingerMs?: number
-  /** How long even the first item waits for others, unless half a batch is there: for results that nobody waits for. No wait, if absent. */
+  /**
+   * How long even the first item waits for others, unless half a batch is there: for results that nobody waits for. No
+   * wait, if absent.
+   */
   delayMs?: number
 }
 
@@ -46,8 +55,9 @@ type Waiting<Item, Result> = {
 }
 
 /**
- * Lets callers share a commit. While no batch runs, an item starts one at once. Items that come while a batch runs form the next
- * one. So an idle service adds no delay, and batches grow with the load (6,000 rows per second one by one, 31,000 at 32).
+ * Lets callers share a commit. While no batch runs, an item starts one at once. Items that come while a batch runs form
+ * the next one. So an idle service adds no delay, and batches grow with the load (6,000 rows per second one by one,
+ * 31,000 at 32).
  *
  * When one item may have made a batch fail, its items are retried one by one, so that a bad item fails alone.
  */
@@ -106,7 +116,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, since: batches.hasSubscribers ? performance.now() : 0, resolve, reject })
-      // Within this turn: the database then works while the process still reads the other requests that arrived together.
+      // Within this turn: the database then works while the process still reads the other requests that arrived
+      // together.
       if (waiting.length >= half && mayStart()) start()
       else schedule()
     })

@@ -68,8 +68,8 @@ function renderReceipt({ payment, token, language }: Shown): Html {
 }
 
 /**
- * The way back to the shop. After the payment a `returnUrl` gets the id of the transaction, which the shop fetches: its
- * status proves the payment, this visit does not.
+ * The way back to the merchant. After the payment a `returnUrl` gets the id of the transaction, which the merchant
+ * fetches: its status proves the payment, this visit does not.
  */
 function renderReturn(payment: PaymentRow, language: Language, isPaid: boolean): Html | null {
   const t = words[language]

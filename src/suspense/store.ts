@@ -22,7 +22,7 @@ export type SuspenseRow = {
   return_id: string | null
   return_amount: number | null
   return_end_to_end: string | null
-  /** When the return was last requested of the acquirer, whatever it answered; a refused repeat does not change it. */
+  /** When the acquirer was last requested to return it, whatever it answered; a refused repeat does not change it. */
   return_requested_at: Date | null
   taken_amount: number
   statuses: SuspenseStatus[]
@@ -183,7 +183,7 @@ export async function updateReturnCheck(
 }
 
 /**
- * Writes that a return is about to be requested of the acquirer, or restores the former value. Returns false when
+ * Writes that the acquirer is about to be requested to return it, or restores the former value. Returns false when
  * another process is requesting it.
  */
 export async function updateReturnRequested(

@@ -29,7 +29,7 @@ import { failureCodeOf } from './status.ts'
 import { findTransactionByKey, type KeyedTransaction, type NewTransaction, type TransactionRow } from './store.ts'
 import { type TransactionCreatedResponse, toTransactionCreatedView } from './view.ts'
 
-/** How soon the acquirer is asked again about a charge with an unknown outcome. */
+/** How soon the acquirer is queried again about a charge with an unknown outcome. */
 const recheckMs = 5_000
 
 export type CreateDeps = {

@@ -9,7 +9,9 @@ export type DeliveryOptions = {
   pollMaxMs: number
   /** For one whole attempt. */
   deadlineMs: number
-  /** The deadline, plus time to build, start and record the attempt. After that, another worker may claim the delivery. */
+  /**
+   * The deadline, plus time to build, start and record the attempt. After that, another worker may claim the delivery.
+   */
   leaseMs: number
   /**
    * A claimed delivery that has waited longer than this is released instead of started: its attempt might outlast the

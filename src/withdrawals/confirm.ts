@@ -12,7 +12,8 @@ import { lockWithdrawal, updateReview, type WithdrawalRow } from './store.ts'
  * The merchant confirms a withdrawal that looked like a duplicate: it is sent, or now waits for the operator if its
  * amount needs approval. A repeated request, for example after a lost response, returns the current state.
  *
- * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it was never held as a duplicate, or was canceled or rejected
+ * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it was never pending review as a duplicate, or was
+ *   canceled or rejected
  */
 export async function confirmWithdrawal(
   deps: { db: Db; clock: Clock },

@@ -215,7 +215,7 @@ describe('a change of an endpoint', () => {
     expect((await deliveries()).map(({ url }) => url)).toEqual([next.url, next.url])
   })
 
-  it.each([410, 500])('of its URL while the former one answers %d: the new one is not judged by it', async (status) => {
+  it.each([410, 500])('of its URL while the former one answers %d: the new one stays healthy', async (status) => {
     await setUp()
     let answer = () => {}
     const former = await receive((response) => {
@@ -313,7 +313,7 @@ describe('an endpoint is disabled automatically', () => {
     clock.advance(failingMaxMs - 1)
     work()
     await attempt()
-    // The newest delivery is the first: its attempt has been judged when it is recorded.
+    // The newest delivery is the first: once its attempt is recorded, the endpoint's health was updated.
     await eventually(async () => (await deliveries())[0]?.attempts.length === 1)
     expect((await stateOf(row))?.disabled_at).toBeNull()
     clock.advance(5 * second)
