@@ -238,6 +238,8 @@ async function makeKnown(worker: Deliveries, url: string): Promise<void> {
     const [delivery] = await deliveries()
     // Gives it back.
     if (lease && delivery) worker.send([{ delivery: { ...unused, receiver: origin, ...lease }, record: null }], [])
+    // The next claim may have been another scan of all receivers, after which none is known to have nothing due.
+    if (!lease) worker.wake()
     return lease !== null
   })
 }
