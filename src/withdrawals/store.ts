@@ -262,8 +262,12 @@ export async function isWithdrawalDue(db: Db, statuses: readonly WithdrawalStatu
   return await isAnyDue(db, toCheck(statuses), { now, name: 'is-withdrawal-due' })
 }
 
-/** Whether any withdrawal was sent with this id. Needed so rarely that it has no index. */
+/**
+ * Whether any withdrawal was sent with this id. Needed so rarely that it has no index. Transactions with the same id wait
+ * for each other: the second sees what the first has written.
+ */
 export async function isEndToEndKnown(tx: Tx, endToEndId: string): Promise<boolean> {
+  await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`payout ${endToEndId}`}, 0))`)
   const rows = await tx.query(sql`select from withdrawals where end_to_end = ${endToEndId} limit 1`)
   return rows.length > 0
 }

@@ -218,15 +218,19 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     await insertExchanges(gateway.db, exchanges)
     const before = newEndToEndId({ ispb: '00416968', at: new Date(clock.now().getTime() - 24 * 60 * 60_000) })
     for (const other of ['E1', before]) await expect(propose(sent, other)).rejects.toThrow(/endToEndId must be/)
-    const proposals = { sent: (await propose(sent, endToEndId)).id, unsent: (await propose(unsent, null)).id }
-    await expect(approve(proposals.sent, 'cli:ana')).rejects.toThrow(/another person/)
+    const proposals = [(await propose(sent, endToEndId)).id, (await propose(unsent, endToEndId)).id] as const
+    await expect(approve(proposals[0], 'cli:ana')).rejects.toThrow(/another person/)
     expect(await get(sent)).toMatchObject({ status: 'PROCESSING' })
-    await approve(proposals.sent, 'cli:rui')
-    await approve(proposals.unsent, 'cli:rui')
-    await expect(approve(proposals.unsent, 'cli:rui')).rejects.toThrow(/nothing is left to decide/)
-    expect(await get(sent)).toMatchObject({ status: 'PROCESSED', endToEnd: endToEndId })
-    expect(await get(unsent)).toMatchObject({ status: 'FAILED', errorMessage: 'not in the statement' })
-    await expect(propose(sent, null)).rejects.toThrow(/is PROCESSED/)
+    // At the same time: one payout settles one withdrawal.
+    const [first] = await Promise.allSettled(proposals.map(async (id) => await approve(id, 'cli:rui')))
+    const [settled, open] = first?.status === 'fulfilled' ? [sent, unsent] : [unsent, sent]
+    expect(await get(settled)).toMatchObject({ status: 'PROCESSED', endToEnd: endToEndId })
+    expect(await get(open)).toMatchObject({ status: 'PROCESSING' })
+    const { id: correction } = await propose(open, null)
+    await approve(correction, 'cli:rui')
+    await expect(approve(correction, 'cli:rui')).rejects.toThrow(/nothing is left to decide/)
+    expect(await get(open)).toMatchObject({ status: 'FAILED', errorMessage: 'not in the statement' })
+    await expect(propose(settled, null)).rejects.toThrow(/is PROCESSED/)
     expect(await gateway.available()).toBe(available - 1_000)
     setBehaviour(psp, 'well')
     // Only persons know that it was sent: a comparison cannot contradict them.
