@@ -215,6 +215,22 @@ describe('a change of an endpoint', () => {
     expect((await deliveries()).map(({ url }) => url)).toEqual([next.url, next.url])
   })
 
+  it('of its description leaves what waits at its time, also what failed at a new URL', async () => {
+    await setUp()
+    const { row } = await fail()
+    const failing = await inTurn(...Array.from({ length: 50 }, () => 500))
+    await changeEndpoint(deps(), { ...targetOf(row), input: { url: failing.url } })
+    await follow(row)
+    await eventually(async () => (await deliveries())[0]?.attempts.length === 2)
+    const times = async () =>
+      await bench.database.db.query(sql`select next_attempt_at from webhook_deliveries where attempts > 0`)
+    const before = await times()
+    await changeEndpoint(deps(), { ...targetOf(row), input: { description: 'orders' } })
+    await follow(row)
+    expect(await times()).toEqual(before)
+    expect(failing.requests()).toBe(1)
+  })
+
   it.each([410, 500])('of its URL while the former one answers %d: the new one stays healthy', async (status) => {
     await setUp()
     let answer = () => {}

@@ -1,13 +1,14 @@
 import type { Db } from '../../db/sql.ts'
 import type { Job } from '../../jobs/jobs.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { updateToFollow } from './store.ts'
+import { makeDeliveriesDue } from './store.ts'
 
 export const followJob = 'webhook-endpoint.follow'
 
 /**
- * After a change of an endpoint its deliveries are due at once, a thousand per commit; the worker then cancels them or
- * sends them to the new address. A delivery that this misses follows when it is due.
+ * Applies a changed endpoint to the deliveries that wait for their next attempt: makes them due now, a thousand per
+ * commit. The worker that claims them cancels them if the endpoint is disabled or deleted, or sends them to its new URL.
+ * It does so with a locked delivery, which is skipped here, when that is due.
  */
 export function endpointJobs(deps: { db: Db; clock: Clock; wakeDeliveries: () => void }): Record<string, Job> {
   const { db, clock, wakeDeliveries } = deps
@@ -15,7 +16,7 @@ export function endpointJobs(deps: { db: Db; clock: Clock; wakeDeliveries: () =>
     [followJob]: async (payload, stopping) => {
       const { merchantId, endpointId } = payload as { merchantId: string; endpointId: string }
       const now = clock.now()
-      while (!stopping.aborted && (await updateToFollow(db, { merchantId, endpointId, now })) > 0) wakeDeliveries()
+      while (!stopping.aborted && (await makeDeliveriesDue(db, { merchantId, endpointId, now })) > 0) wakeDeliveries()
       stopping.throwIfAborted()
     },
   }

@@ -157,17 +157,21 @@ export async function updateFailingSince(
 }
 
 /**
- * Makes deliveries due that wait for their next attempt, so that the worker applies the change of their endpoint. Skips
- * rows that are locked: they are being finished, or the worker finds the change when they are due. Returns how many.
+ * Makes deliveries due that wait for their next attempt, if their endpoint is disabled or deleted or has another URL:
+ * the worker applies that when it claims them. Skips rows that are locked: they are being finished, or the worker finds
+ * the change when they are due. Returns how many.
  */
-export async function updateToFollow(db: Db, { merchantId, endpointId, now }: Key & { now: Date }): Promise<number> {
+export async function makeDeliveriesDue(db: Db, { merchantId, endpointId, now }: Key & { now: Date }): Promise<number> {
   const [row] = await db.query<{ count: number }>(sql`
     with changed as (
       update webhook_deliveries set next_attempt_at = ${now}, retry_after = null
       where ctid = any (array(
-        select ctid from webhook_deliveries
+        select ctid from webhook_deliveries delivery
         where merchant_id = ${merchantId} and endpoint_id = ${endpointId} and state = 'pending' and next_attempt_at > ${now}
           and (leased_until is null or leased_until < ${now})
+          and not exists (
+            select from webhook_endpoints
+            where merchant_id = ${merchantId} and id = ${endpointId} and url = delivery.url and ${isActive})
         limit 1000 for no key update skip locked))
       returning 1
     )
