@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { connect, type Db } from '../../src/db/sql.ts'
@@ -21,12 +21,15 @@ const { programs, missing } = findPrograms()
 if (missing.length > 0)
   process.stdout.write(`Skipped, because this machine lacks:\n${missing.map((one) => `- ${one}\n`).join('')}`)
 
-/** A payout that was being sent is looked up again after two minutes: until then it is leased. */
+/**
+ * How long to wait until nothing is open: a payout in flight during the fault is checked again only when its lease of
+ * two minutes ends.
+ */
 const quietMaxMs = 240_000
 const metricsToken = 'a-token-for-the-metrics'
 const freezeMs = 40_000
 const standbysFrozenMs = 15_000
-/** Creates that each service answers before the fault, and after it. */
+/** How many create requests each service must answer with 201 before the fault, and again after it. */
 const creates = 20
 
 describe.skipIf(missing.length > 0)('three PostgreSQL servers under Patroni', () => {
@@ -45,7 +48,7 @@ describe.skipIf(missing.length > 0)('three PostgreSQL servers under Patroni', ()
 
   const start = async (index: number, databaseUrl = cluster.databaseUrl) => {
     const place = places[index]
-    if (!place) throw new Error('there are two')
+    if (!place) throw new Error('there are only two services')
     services[index] = await startServiceProcess({ ...place, databaseUrl, environment })
   }
   const end = async (index: number, signal: NodeJS.Signals) => {
@@ -62,7 +65,7 @@ describe.skipIf(missing.length > 0)('three PostgreSQL servers under Patroni', ()
       pool: bankDatabase.db.pool,
       clock: systemClock,
       publicBaseUrl: 'http://127.0.0.1:3999',
-      // A PSP knows one address, of what is in front of the services.
+      // A PSP knows only the load balancer's address: here, callbacks go to the services in turn.
       sendCallback: async (url, body) => {
         const { baseUrl } = services[round++ % services.length] ?? {}
         const headers = { 'content-type': 'application/json' }
@@ -92,9 +95,9 @@ describe.skipIf(missing.length > 0)('three PostgreSQL servers under Patroni', ()
       const { dataDir, remove } = await makeDataDir()
       cleanups.push(remove)
       places.push({ dataDir, port: await findFreePort() })
+      cleanups.push(async () => await end(index, 'SIGKILL'))
       await start(index)
     }
-    cleanups.push(async () => await Promise.all([0, 1].map((index) => end(index, 'SIGKILL'))))
     token = await fetchSandboxToken(places[0]?.dataDir ?? '', services[0]?.baseUrl ?? '')
   })
   afterAll(async () => {
@@ -120,18 +123,21 @@ describe.skipIf(missing.length > 0)('three PostgreSQL servers under Patroni', ()
     process.stdout.write(`${table.at(-1)}\n`)
   }
 
-  type Under = {
+  type LoadOptions = {
     pools?: Pool[]
     headers?: Record<string, string>
-    /** What a caller gets who is not behind a balancer. */
+    /**
+     * Answers that are excused: the load calls the services directly, so requests to a killed one fail. A load
+     * balancer would redirect them.
+     */
     mayFail?: (answer: Answer) => boolean
   }
 
   /** Runs `fault` under load, until every service works again, and compares all records. */
-  async function under(
+  async function runUnderLoad(
     title: string,
     fault: () => Promise<unknown>,
-    { mayFail = () => false, ...by }: Under = {},
+    { mayFail = () => false, ...by }: LoadOptions = {},
   ): Promise<Outage> {
     const load = open(title.replaceAll(/\W+/g, '-'), by)
     await load.untilServed(creates)
@@ -149,10 +155,10 @@ describe.skipIf(missing.length > 0)('three PostgreSQL servers under Patroni', ()
     return outage
   }
 
-  /** The machine comes back after the others have continued without it. */
-  async function dying(title: string, node: Node): Promise<void> {
+  /** Kills a node under load, and restarts it once the others have continued without it. */
+  async function killNode(title: string, node: Node): Promise<void> {
     try {
-      await under(title, async () => await kill(node))
+      await runUnderLoad(title, async () => await kill(node))
     } finally {
       node.start()
       await cluster.untilHealthy()
@@ -164,23 +170,23 @@ describe.skipIf(missing.length > 0)('three PostgreSQL servers under Patroni', ()
   }
 
   it('keeps everything when the machine of the primary dies', async () => {
-    await dying('the primary dies (kill -9)', await cluster.primary())
+    await killNode('the primary dies (kill -9)', await cluster.primary())
   })
 
   it('keeps everything when the primary is frozen and comes back', async () => {
-    await under(`the primary is frozen for ${freezeMs / 1_000} s`, freezePrimary)
+    await runUnderLoad(`the primary is frozen for ${freezeMs / 1_000} s`, freezePrimary)
     await cluster.untilHealthy()
   })
 
   it('keeps everything when the synchronous standby dies', async () => {
     const [confirming] = await cluster.standbys()
-    if (!confirming) throw new Error('there are two')
-    await dying('the synchronous standby dies (kill -9)', confirming)
+    if (!confirming) throw new Error('there are two standbys')
+    await killNode('the synchronous standby dies (kill -9)', confirming)
   })
 
   it('keeps everything while no standby confirms a commit', async () => {
     const frozen = (await cluster.standbys()).flatMap((node) => node.pids())
-    await under(
+    await runUnderLoad(
       `both standbys are frozen for ${standbysFrozenMs / 1_000} s`,
       async () => await freezeFor(frozen, standbysFrozenMs),
     )
@@ -188,13 +194,13 @@ describe.skipIf(missing.length > 0)('three PostgreSQL servers under Patroni', ()
   })
 
   it('keeps everything in a planned switchover', async () => {
-    await under('planned switchover', cluster.switchOver)
+    await runUnderLoad('planned switchover', cluster.switchOver)
     await cluster.untilHealthy()
   })
 
   it('keeps everything when a service is killed', async () => {
     const killed = 0
-    await under(
+    await runUnderLoad(
       'a service dies (kill -9)',
       async () => {
         await end(killed, 'SIGKILL')
@@ -207,8 +213,10 @@ describe.skipIf(missing.length > 0)('three PostgreSQL servers under Patroni', ()
 
   it.runIf(isInstalled('nginx'))('fails no request while both services are restarted behind nginx', async () => {
     const certificates = await makeCertificates()
+    onTestFinished(certificates.remove)
     const [one, other] = places.map(({ port }) => port)
     const proxy = await startProxy('nginx', certificates, { gatewayPort: one ?? 0, otherGatewayPort: other ?? 0 })
+    onTestFinished(proxy.stop)
     const pool = new Pool(`https://127.0.0.1:${proxy.port}`, {
       connect: { ca: certificates.authority, servername: apiHost },
       headersTimeout: 15_000,
@@ -220,18 +228,16 @@ describe.skipIf(missing.length > 0)('three PostgreSQL servers under Patroni', ()
       }
     }
     const title = 'both services are restarted in turn, behind nginx'
-    const { refused } = await under(title, restart, { pools: [pool], headers: { host: apiHost } })
+    const { refused } = await runUnderLoad(title, restart, { pools: [pool], headers: { host: apiHost } })
     expect(refused).toBe(0)
-    await proxy.stop()
-    await certificates.remove()
   })
 
-  it('keeps everything when the primary is frozen, without a proxy before it', async () => {
+  it('keeps everything when the primary is frozen, without HAProxy in front of it', async () => {
     for (const index of [0, 1]) {
       await end(index, 'SIGTERM')
       await start(index, cluster.directUrl)
     }
-    await under(`the primary is frozen for ${freezeMs / 1_000} s, without HAProxy`, freezePrimary)
+    await runUnderLoad(`the primary is frozen for ${freezeMs / 1_000} s, without HAProxy`, freezePrimary)
     await cluster.untilHealthy()
   })
 
