@@ -14,7 +14,12 @@ import {
 import { findReceiverHistory } from '../withdrawals/receiver-store.ts'
 import { unknownWithdrawal } from '../withdrawals/refusals.ts'
 import { rejectWithdrawal } from '../withdrawals/reject.ts'
-import { isSettleable, proposeSettlement, type Seen, settlementProposal } from '../withdrawals/settle-by-hand.ts'
+import {
+  isSettleable,
+  proposeSettlement,
+  type StatementFinding,
+  settlementProposal,
+} from '../withdrawals/settle-by-hand.ts'
 import { findWithdrawal } from '../withdrawals/store.ts'
 import { listProposals, type ProposalView } from './proposals.ts'
 
@@ -75,7 +80,7 @@ export async function rejectPayout(
 /** The errors are those of `proposeSettlement`. */
 export async function proposeOutcome(
   deps: Deps,
-  { id: named, ...seen }: Seen & { id: string },
+  { id: named, ...seen }: StatementFinding & { id: string },
   viewer: Viewer,
 ): Promise<WithdrawalView> {
   const { id } = await find(deps.db, named, viewer)

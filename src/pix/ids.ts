@@ -34,7 +34,10 @@ export function newReturnId(input: IdInput): string {
 const ISPB = /^[\dA-Z]{8}$/
 const END_TO_END_ID = /^E[\dA-Z]{8}(\d{4})(\d{2})(\d{2})([01]\d|2[0-3])([0-5]\d)[\dA-Za-z]{11}$/
 
-/** Strict, for ids that we create. From others we accept any 32 letters and digits: only they interpret them. */
+/**
+ * Strict: for ids that we create, and for one that a person copies from a PSP's statement, whose time we read.
+ * Elsewhere we accept any 32 letters and digits.
+ */
 export function isEndToEndId(text: string): boolean {
   const match = END_TO_END_ID.exec(text)
   if (!match) return false

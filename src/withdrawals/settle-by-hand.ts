@@ -12,12 +12,13 @@ import { notPossible, unknownWithdrawal } from './refusals.ts'
 import { findOwner, findWithdrawal, isEndToEndKnown, lockWithdrawal, type WithdrawalRow } from './store.ts'
 
 /** What a person read in the PSP's account statement: the endToEndId of the payout, or null when it is not there. */
-export type Seen = { endToEndId: string | null; reason: string }
+export type StatementFinding = { endToEndId: string | null; reason: string }
 
 const hourMs = 60 * 60_000
 /**
- * No acquirer repeats a payout request for longer than an hour. After that, an outcome that only a person can
- * determine stays so.
+ * Where a payout cannot be queried without its reference, our adapter repeats the request for at most an hour
+ * (`repeatableMs` in payout-inter.ts). If a person is still needed after that, the service can no longer find out the
+ * outcome.
  */
 const repeatedMs = hourMs
 /** By then the last repeated request is in the PSP's statement, if the PSP accepted it. */
@@ -25,30 +26,31 @@ const openMsMin = 2 * hourMs
 /** How far the PSP's clock may be behind ours. */
 const clockSkewMs = 5 * 60_000
 
-/** The outcome of a payout that the acquirer cannot be asked about any more, which another person has to approve. */
+/** Enters the outcome of a payout that can no longer be queried at the acquirer. A second person has to approve it. */
 export const settlementProposal: ProposalKind = {
   name: 'withdrawal.settle',
   permission: 'withdrawal.approve',
   carryOut: async (tx, { record_id: id, merchant_id: merchantId, content }, now) => {
-    assert(merchantId, 'a withdrawal is of a merchant')
+    assert(merchantId, 'a withdrawal belongs to a merchant')
     const row = await lockWithdrawal(tx, merchantId, id)
     if (!row) throw unknownWithdrawal()
-    const seen = content as Seen
+    const seen = content as StatementFinding
     await assertSettleable(tx, row, { seen, now })
     return await settleAs(tx, row, { seen, now })
   },
 }
 
 /**
- * Proposes the outcome of a payout whose response was lost at a PSP that cannot be queried (Banco Inter), or whose id at
- * the PSP the database has lost (Sicoob). Nothing changes until another person has approved it.
+ * Proposes the outcome of a payout whose response was lost at a PSP that cannot be queried (Banco Inter), or of a
+ * payout whose id at the PSP was lost when the database lost commits (Sicoob). Nothing changes until another person
+ * has approved it.
  *
  * @throws {AppError} `not_found`, or `withdrawal_not_possible` while the service may still determine the outcome
  *   automatically, or when the endToEndId cannot be that of this withdrawal
  */
 export async function proposeSettlement(
   { db, clock }: { db: Db; clock: Clock },
-  { id, seen, by }: { id: string; seen: Seen; by: By },
+  { id, seen, by }: { id: string; seen: StatementFinding; by: By },
 ): Promise<ProposalRow> {
   return await db.transaction(async (tx) => {
     const owner = await findOwner(tx, id)
@@ -61,7 +63,11 @@ export async function proposeSettlement(
   })
 }
 
-async function assertSettleable(tx: Tx, row: WithdrawalRow, { seen, now }: { seen: Seen; now: Date }): Promise<void> {
+async function assertSettleable(
+  tx: Tx,
+  row: WithdrawalRow,
+  { seen, now }: { seen: StatementFinding; now: Date },
+): Promise<void> {
   if (row.status !== 'PROCESSING') {
     throw notPossible({
       field: 'status',
@@ -74,7 +80,7 @@ async function assertSettleable(tx: Tx, row: WithdrawalRow, { seen, now }: { see
       field: 'status',
       code: 'still_checked',
       message:
-        'is PROCESSING and the service still queries the acquirer. A person can enter the outcome only two hours after it was sent, and only if the acquirer cannot be queried any more',
+        'is PROCESSING and the service still queries the acquirer. A person can enter the outcome only if the acquirer can no longer be queried, and not until two hours after the withdrawal was sent or the database lost commits',
     })
   }
   const { endToEndId } = seen
@@ -93,9 +99,13 @@ async function assertSettleable(tx: Tx, row: WithdrawalRow, { seen, now }: { see
   }
 }
 
-/** True while only a person can determine the outcome: the service does not query the acquirer any more. */
+/**
+ * True while only a person can determine the outcome: the adapter no longer sends any request for this payout
+ * (`NeedsPerson`).
+ */
 export async function isSettleable(db: Db | Tx, row: WithdrawalRow, now: Date): Promise<boolean> {
-  // It may have been requested until the database lost commits.
+  // If the database lost commits (a failover or an older backup), it may have been sent at any time up to the loss:
+  // count from there.
   const since = row.commits_lost_at ?? row.status_dates.at(-1)
   if (row.status !== 'PROCESSING' || row.acquirer_reference !== null || !since) return false
   const exchanges = await listExchanges(db, { recordIds: [row.id], endToEnd: null, limit: 50 })
@@ -109,7 +119,7 @@ export async function isSettleable(db: Db | Tx, row: WithdrawalRow, now: Date): 
 async function settleAs(
   tx: Tx,
   row: WithdrawalRow,
-  { seen: { endToEndId, reason }, now }: { seen: Seen; now: Date },
+  { seen: { endToEndId, reason }, now }: { seen: StatementFinding; now: Date },
 ): Promise<WithdrawalRow> {
   if (endToEndId === null)
     return await changeStatus(tx, row, { to: 'FAILED', now, checkAt: null, set: { error_message: reason } })
