@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { forEachConcurrent, pipelined } from './concurrent.ts'
 
-const behindFailure = Object.assign(new Error('current transaction is aborted'), { code: '25P02' })
+const skippedAfterFailure = Object.assign(new Error('current transaction is aborted'), { code: '25P02' })
 
 async function inMs(ms: number, failure?: Error): Promise<number> {
   await sleep(ms)
@@ -10,10 +10,10 @@ async function inMs(ms: number, failure?: Error): Promise<number> {
   return ms
 }
 
-describe('items processed at once', () => {
+describe('items processed concurrently', () => {
   const never = new AbortController().signal
 
-  it('never exceed the concurrency', async () => {
+  it('are never more than the concurrency at a time', async () => {
     let [running, most] = [0, 0]
     const work = async () => {
       running += 1
@@ -25,7 +25,7 @@ describe('items processed at once', () => {
     expect([running, most]).toEqual([0, 3])
   })
 
-  it.each(['fails', 'is stopped'])('are all at an end when one %s, and no other is started', async (end) => {
+  it.each(['one fails', 'the signal is aborted'])('have all ended when %s, and no other has started', async (end) => {
     const stopping = new AbortController()
     const started: number[] = []
     const ended: number[] = []
@@ -34,17 +34,17 @@ describe('items processed at once', () => {
       stopping.signal,
       async (item) => {
         started.push(item)
-        if (item === 2 && end === 'fails') throw new Error('the second failed')
+        if (item === 2 && end === 'one fails') throw new Error('the second failed')
         if (item === 2) stopping.abort()
         await sleep(10)
         ended.push(item)
       },
       2,
     )
-    if (end === 'fails') await expect(done).rejects.toThrow('the second failed')
+    if (end === 'one fails') await expect(done).rejects.toThrow('the second failed')
     else await done
     expect(started).toEqual([1, 2])
-    expect(ended).toEqual(end === 'fails' ? [1] : [1, 2])
+    expect(ended).toEqual(end === 'one fails' ? [1] : [1, 2])
   })
 })
 
@@ -55,8 +55,10 @@ describe('pipelined statements', () => {
 
   it('fail with the original error, not with the errors that it caused, whichever arrives first', async () => {
     const reason = new Error('a row is refused')
-    await expect(pipelined(inMs(1, behindFailure), inMs(3, reason), inMs(2, behindFailure))).rejects.toBe(reason)
-    await expect(pipelined(inMs(1), inMs(1, behindFailure))).rejects.toBe(behindFailure)
+    const between = pipelined(inMs(1, skippedAfterFailure), inMs(3, reason), inMs(2, skippedAfterFailure))
+    await expect(between).rejects.toBe(reason)
+    await expect(pipelined(inMs(3, skippedAfterFailure), inMs(1, reason))).rejects.toBe(reason)
+    await expect(pipelined(inMs(1), inMs(1, skippedAfterFailure))).rejects.toBe(skippedAfterFailure)
   })
 
   it('fail only when all of them have finished, so that none runs after the rollback', async () => {

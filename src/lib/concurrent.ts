@@ -39,7 +39,7 @@ export function createLimit(max: number): <Result>(work: () => Promise<Result>) 
 }
 
 /** The SQLSTATE of a statement that PostgreSQL skips because an earlier one of its transaction failed. */
-const behindFailure = '25P02'
+const skippedAfterFailure = '25P02'
 
 /**
  * Sends several statements of a transaction without waiting for each other's answers, and waits for all of them: a
@@ -51,6 +51,6 @@ export async function pipelined<Results extends unknown[]>(
 ): Promise<Results> {
   const ended = await Promise.allSettled(works)
   const failures = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
-  if (failures.length > 0) throw failures.find((reason) => reason?.code !== behindFailure) ?? failures[0]
+  if (failures.length > 0) throw failures.find((reason) => reason?.code !== skippedAfterFailure) ?? failures[0]
   return await Promise.all(works)
 }

@@ -9,7 +9,7 @@ import type { SecretKey } from '../../lib/secrets.ts'
 import { receiverOf } from '../outbox.ts'
 import { createWebhookSecret, overlapMs, rotateWebhookSecret } from '../secrets.ts'
 import { lockClient } from '../store.ts'
-import { followJob } from './jobs.ts'
+import { applyEndpointChangeJob } from './jobs.ts'
 import { allTypes, type ChangeEndpointBody, type CreateEndpointBody } from './schema.ts'
 import {
   countEndpoints,
@@ -145,7 +145,11 @@ export async function enqueueEndpointChange(
   tx: Tx,
   { merchant_id: merchantId, id: endpointId }: EndpointRow,
 ): Promise<void> {
-  await enqueueJob(tx, { name: followJob, key: `${followJob} ${endpointId}`, payload: { merchantId, endpointId } })
+  await enqueueJob(tx, {
+    name: applyEndpointChangeJob,
+    key: `${applyEndpointChangeJob} ${endpointId}`,
+    payload: { merchantId, endpointId },
+  })
 }
 
 /** Without the path and query of the URL, which may hold secrets. */

@@ -9,7 +9,7 @@ import { resendDelivery } from '../resend.ts'
 import { findSigningSecrets } from '../secrets.ts'
 import { changeEndpoint, createEndpoint, deleteEndpoint, rotateEndpointSecret } from './change.ts'
 import { failingMaxMs } from './disable.ts'
-import { endpointJobs, followJob } from './jobs.ts'
+import { applyEndpointChangeJob, endpointJobs } from './jobs.ts'
 import { type EndpointRow, listDisabledEndpoints } from './store.ts'
 
 const second = 1000
@@ -26,7 +26,8 @@ const targetOf = ({ id }: EndpointRow) => ({ ...ofMerchant(), endpointId: id })
 
 async function follow(row: EndpointRow): Promise<void> {
   const jobs = endpointJobs({ ...deps(), wakeDeliveries: () => {} })
-  await jobs[followJob]?.({ merchantId: row.merchant_id, endpointId: row.id }, new AbortController().signal)
+  const payload = { merchantId: row.merchant_id, endpointId: row.id }
+  await jobs[applyEndpointChangeJob]?.(payload, new AbortController().signal)
 }
 
 async function stateOf({ id }: EndpointRow) {

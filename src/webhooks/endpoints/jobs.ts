@@ -3,7 +3,7 @@ import type { Job } from '../../jobs/jobs.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { makeDeliveriesDue } from './store.ts'
 
-export const followJob = 'webhook-endpoint.follow'
+export const applyEndpointChangeJob = 'webhook-endpoint.follow'
 
 /**
  * Applies a changed endpoint to the deliveries that wait for their next attempt: makes them due now, a thousand per
@@ -13,7 +13,7 @@ export const followJob = 'webhook-endpoint.follow'
 export function endpointJobs(deps: { db: Db; clock: Clock; wakeDeliveries: () => void }): Record<string, Job> {
   const { db, clock, wakeDeliveries } = deps
   return {
-    [followJob]: async (payload, stopping) => {
+    [applyEndpointChangeJob]: async (payload, stopping) => {
       const { merchantId, endpointId } = payload as { merchantId: string; endpointId: string }
       const now = clock.now()
       while (!stopping.aborted && (await makeDeliveriesDue(db, { merchantId, endpointId, now })) > 0) wakeDeliveries()
