@@ -19,7 +19,9 @@ const seeds = Array.from({ length: lengthOf({ short: 1, long: 5 }) }, (_, index)
 const each = lengthOf({ short: 100, long: 1_000 })
 /** A generated day has all classes but this one: its bank sends no unreadable entry. */
 const generated = classNames.filter((name) => name !== 'unreadable')
-/** Of each class, where each discrepancy is confirmed in a commit of its own. */
+/**
+ * How many of each class in the tests that confirm them: each confirmation is a commit of its own, so they are fewer.
+ */
 const fewer = 40
 const { from, to } = generatedDay
 const never = new AbortController().signal
@@ -76,11 +78,12 @@ describe.each(seeds)(`the proposals for a day with ${fewer} of each class (seed 
       else if (proposal.action !== 'none') await confirmDifference(deps, decision)
     })
     expect(await findBreaches(deps.db)).toEqual([])
-    // What was missing in the ledger is posted now, a day after it was paid.
+    // The `missing_in_ledger` payments are posted only now, on the day after they were paid: each is a new discrepancy
+    // of the class `late`.
     const { newCount } = await run(day)
     expect(newCount).toBe(fewer)
     expect((await run(day)).newCount).toBe(0)
-    // Only discrepancies about the day are still reported, until the next day is closed.
+    // Only timing differences are left (paid and posted on different days). The close of the next day resolves them.
     const open = await listed(day, true)
     expect([...new Set(open.map((row) => row.class))].toSorted()).toEqual(['cut_off', 'late'])
     expect(open.every((row) => row.is_timing)).toBe(true)
@@ -89,7 +92,7 @@ describe.each(seeds)(`the proposals for a day with ${fewer} of each class (seed 
     expect(await listed(day, true)).toEqual([])
   })
 
-  it('cause a breach in the ledger check when a correction is not as it was confirmed', async () => {
+  it('are checked against the ledger: a correction that differs from what was confirmed is a breach', async () => {
     const { db } = day.deps
     await db.query(sql`
       update differences set proposal = jsonb_set(proposal, '{cents}', to_jsonb((proposal ->> 'cents')::int - 1))
@@ -111,12 +114,14 @@ it('compares everything else when one payout cannot be queried, and stops when t
     broken !== null && request.path.endsWith(broken)
       ? { status: 400, headers: {}, body: '{"title":"Recusado"}' }
       : await made.bank.send(request)
-  const whole = reconcilingWith({ ...deps, send })
-  const { payouts } = whole.acquirer
+  const breakable = reconcilingWith({ ...deps, send })
+  const { payouts } = breakable.acquirer
   // Without a list each payout is queried.
-  const unlisted = { ...whole.acquirer, payouts: payouts && { ...payouts, list: null } }
-  const runOn = async (acquirer = unlisted) => await reconcile(whole, { acquirer, kind: 'daily', window: { from, to } })
+  const acquirerWithoutList = { ...breakable.acquirer, payouts: payouts && { ...payouts, list: null } }
+  const runOn = async (acquirer = acquirerWithoutList) =>
+    await reconcile(breakable, { acquirer, kind: 'daily', window: { from, to } })
   const found = async () => (await listed(day)).filter((row) => row.class === 'unreadable')
+  // Without a list, a finished payout is compared only if the acquirer gave it a reference.
   await deps.db.query(sql`update withdrawals set acquirer_reference = id::text`)
   const { compared, counts } = await runOn()
   const agreeing = [...made.bank.payouts.values()].find(
@@ -127,18 +132,18 @@ it('compares everything else when one payout cannot be queried, and stops when t
   expect(await runOn()).toMatchObject({ state: 'complete', compared, counts: { ...counts, unreadable: 1 } })
   const [entry] = await found()
   expect(entry).toMatchObject({ subject: 'payout', reference: broken, state: 'open', at_acquirer: { amount: 0 } })
-  // Once, and a decision lasts.
+  // Later runs do not report it again, and the dismissal stays.
   await dismissDifference(deps, { id: entry?.id ?? '', by: { actor: 'cli:test' }, reason: 'looked at' })
   expect((await runOn()).newCount).toBe(0)
   expect((await found()).map(({ state }) => state)).toEqual(['dismissed'])
-  const away = await runOn({ ...unlisted, isAvailable: () => false })
-  expect(away).toMatchObject({ state: 'interrupted', error: expect.stringContaining('Recusado') })
+  const interrupted = await runOn({ ...acquirerWithoutList, isAvailable: () => false })
+  expect(interrupted).toMatchObject({ state: 'interrupted', error: expect.stringContaining('Recusado') })
   broken = null
   expect((await runOn()).counts).toEqual(counts)
   await day.drop()
 })
 
-it('an unreadable entry without a time is not found again once it was decided, whatever window reads it', async () => {
+it('an unreadable entry without a time is not reported again after a decision, whatever the window of the run', async () => {
   const day = await openDay(1, 1)
   const { deps, made } = day
   const send: Send = async (request) => {

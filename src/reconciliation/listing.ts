@@ -21,13 +21,19 @@ type Reading = {
   db: Db
   acquirer: Acquirer
   runId: string
-  /** Entries that name records of another cell are left out: its account is configured in two cells. */
+  /**
+   * Entries that name a record of another cell (a separate installation, see lib/cell.ts) are left out: both cells may
+   * use the same PSP account.
+   */
   cell: Cell | null
   window: Window
-  /** The range to read: the window of the run with its margins. */
+  /**
+   * The range to read: the window, extended on both sides to find entries that the acquirer dates a little
+   * differently.
+   */
   range: Window
   now: Date
-  /** Whether to read the returns of older payments as well: a separate list, over 90 days. */
+  /** Whether to read the returns of older payments as well: a second list, of the 90 days before the range. */
   includesOldReturns: boolean
   /** Handles an entry that cannot be read. */
   onUnreadable: (subject: Subject) => (entry: UnreadableEntry) => void
@@ -39,8 +45,8 @@ const returnableMs = 90 * 24 * 60 * 60_000
 const chunkRows = 500
 
 /**
- * Reads the acquirer's lists of payments, all pages, into the run's pairs. Returns the number of rows from the window's
- * own list.
+ * Reads the acquirer's lists of payments, all pages, into the run's rows of `reconciliation_pairs`. Returns how many
+ * rows came from the list of `range`, without those of older payments.
  *
  * @throws {AcquirerUnavailable} when a part cannot be read: then the stored pairs are incomplete
  */
@@ -104,12 +110,15 @@ export async function queryPayouts(
   }
 }
 
-/** With more failed queries than this the acquirer counts as answering none of this kind. */
+/**
+ * If more queries than this fail, the acquirer counts as not answering this kind of query at all, and the run is
+ * interrupted.
+ */
 const failedMax = 100
 
 /**
- * Queries each item, as fast as the acquirer allows. Returns those whose queries failed twice although the acquirer
- * answers others: one record must not stop the comparison of all.
+ * Queries each item, as fast as the acquirer allows. Returns those that failed twice while the acquirer counted as
+ * available: one record must not stop the comparison of all others.
  *
  * @throws {AcquirerUnavailable} when the acquirer as a whole does not answer
  */
@@ -140,18 +149,21 @@ export async function queryEach<Item>(
 
 type Failed<Item> = { item: Item; error: AcquirerUnavailable }
 
-/** The pause after a 429 without `Retry-After`: Inter counts queries by the minute. */
+/** The pause after a 429 without `Retry-After`: Inter limits queries per minute. */
 const pauseMsDefault = 30_000
 const pauseMsMax = 5 * 60_000
 /**
- * The shortest first pause, whatever `Retry-After` says. It doubles with each further pause, so that a limit by the
- * minute has ended before the last one.
+ * The shortest first pause, whatever `Retry-After` says. The minimum doubles with each further pause, so that a limit
+ * per minute has ended before the last one.
  */
 const pauseMsFirst = 1_000
-/** After so many pauses in a row without any other answer, it is not a limit that passes. */
+/**
+ * After this many pauses in a row, with every request between them answered with 429, the limit does not count as
+ * temporary.
+ */
 const pausesMax = 10
 
-/** As {@link forEachConcurrent}; what the acquirer answers with 429 is requested again after a pause. */
+/** Like {@link forEachConcurrent}, but repeats after a pause what the acquirer answered with 429. */
 async function eachPaced<Item>(
   items: Item[],
   stopping: AbortSignal,
@@ -220,7 +232,7 @@ export function toListedPayment({ endToEndId, txid, amount, paidAt, fee }: Payme
   }
 }
 
-/** The total returned of a payment, if a part was returned in the range that is read. */
+/** The sum of all returns of a payment, if at least one was made in the range that is read. */
 function toListedReturns(payment: Payment, { window, range }: Reading): Listed[] {
   const row = toReturned(payment, window, (at) => isWithin(range, at))
   return row ? [row] : []

@@ -15,10 +15,10 @@ import { registerShop, requestToken } from '../support/token.ts'
 type Ran = { code: number; stdout: string; stderr: string }
 type Made = { clientId: string; clientSecret: string; webhookSecret: string; merchantId: string }
 
-/** The service on the commands' database, with the commands' time. */
+/** The service, on the same database as the commands. Its clock is set to real time, which the commands use. */
 let service: TestService
 let line: CommandLine
-/** The working directory of the commands: a folder without a .env file. */
+/** The working directory of `runAlone`: a folder without a .env file. */
 let folder: string
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ async function run(args: string[], environment?: Record<string, string>): Promis
   return ran
 }
 
-/** As an operator starts it. */
+/** Runs the compiled CLI in a process of its own, as an operator does. */
 async function runAlone(args: string[]): Promise<Ran> {
   const main = join(inject('build'), 'src/cli/main.js')
   const env = { PATH: process.env.PATH, DATABASE_URL: service.connectionString }
@@ -51,7 +51,7 @@ async function runAlone(args: string[]): Promise<Ran> {
   })
 }
 
-/** Runs it with `--json`: standard output has only JSON, and standard error is empty. */
+/** Runs a command with `--json`: standard output has only JSON, and standard error is empty. */
 async function runJson<Answer>(args: string[], environment?: Record<string, string>): Promise<Answer> {
   const { code, stdout, stderr } = await run([...args, '--json'], environment)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -66,7 +66,7 @@ async function expectFailure(args: string[], message: string | RegExp, environme
   expect(stderr).not.toMatch(/^\s+at .*:\d+:\d+/m)
 }
 
-/** The service follows the time of the commands, which is the real time. */
+/** Sets the clock of the service to real time, which the commands use. */
 function catchUp(): void {
   service.clock.set(new Date())
 }
@@ -109,7 +109,7 @@ describe('guiche client create', () => {
     await expectFailure(['client', 'create', '--name', 'x', '--scopes', 'all'], /Valid scopes: transaction\.read, /)
   })
 
-  it('requires the provider’s identifier, and shows no secret, when an external provider has the secrets', async () => {
+  it('requires --client-id, and creates no client secret, when an external provider issues the tokens', async () => {
     const environment = { AUTH_ISSUER: 'https://sso.example.com/realms/shops', AUTH_AUDIENCE: 'guiche' }
     await expectFailure(['client', 'create', '--name', 'x'], /with --client-id/, environment)
     const made = await runJson(['client', 'create', '--name', 'x', '--client-id', 'known-there'], environment)
@@ -142,7 +142,7 @@ describe('guiche client list', () => {
 })
 
 describe('guiche client rotate-secret', () => {
-  it('creates a second secret, and ends the first immediately with --overlap-hours 0', async () => {
+  it('creates a second secret, and ends all earlier ones immediately with --overlap-hours 0', async () => {
     const made = await registerShop(service)
     const rotated = await runJson<Made & { formerExpiresAt: string }>(['client', 'rotate-secret', made.clientId])
     expect(Object.keys(rotated)).toEqual(['clientId', 'clientSecret', 'formerExpiresAt'])
@@ -169,7 +169,7 @@ describe('guiche client rotate-secret', () => {
     await fetchToken(service.baseUrl, made)
   })
 
-  it('repeats a rotation with its id after a lost answer, and keeps the secret in use', async () => {
+  it('repeats a rotation under the same --id after a lost response: the secret that was in use stays valid', async () => {
     const made = await registerShop(service)
     const { stderr } = await run(['client', 'rotate-secret', made.clientId])
     const [, id = ''] = stderr.match(/repeat the command with --id (\S+)\.\n/) ?? []
@@ -177,7 +177,7 @@ describe('guiche client rotate-secret', () => {
     for (const secret of [made, again]) await fetchToken(service.baseUrl, secret)
   })
 
-  it('says until when the former one is valid, and what to do about an unknown client', async () => {
+  it('prints until when the former secret is valid, and what to do about an unknown client', async () => {
     const made = await registerShop(service)
     const { stdout } = await run(['client', 'rotate-secret', made.clientId])
     expect(stdout).toMatch(/Store it now: it is not shown again\. The former one is valid until \d{4}-\S+Z\.\n$/)
@@ -188,15 +188,15 @@ describe('guiche client rotate-secret', () => {
       ),
       expectFailure(['client', 'rotate-secret', 'x', '--overlap-hours', 'soon'], /A number from 0 to 2160/),
       expectFailure(['client', 'rotate-secret', made.clientId, '--overlap-hours', ''], /A number from 0 to 2160/),
-      // Nobody could sign in with the second one.
       expectFailure(['user', 'invite', '--email', 'ana at example', '--role', 'admin'], /such as ana@example.com/),
+      // Not ASCII: nobody could sign in with it.
       expectFailure(['user', 'invite', '--email', 'josé@example.com', '--role', 'admin'], /such as ana@example.com/),
     ])
   })
 })
 
 describe('guiche client revoke', () => {
-  it('revokes a client, which the list shows and a rotation undoes', async () => {
+  it('revokes a client: the list shows it as inactive, and a new secret enables it again', async () => {
     const made = await registerShop(service)
     catchUp()
     const token = await fetchToken(service.baseUrl, made)
@@ -216,7 +216,7 @@ describe('guiche client revoke', () => {
     await fetchToken(service.baseUrl, rotated)
   })
 
-  it('keeps the secrets with --tokens-only, and says what follows', async () => {
+  it('keeps the secrets with --tokens-only, and prints what the client can still do', async () => {
     const made = await registerShop(service)
     const tokens = await run(['client', 'revoke', made.clientId, '--tokens-only'])
     expect(tokens.stdout).toMatch(/^revoked +tokens$/m)
@@ -229,7 +229,7 @@ describe('guiche client revoke', () => {
 })
 
 describe('guiche migrate', () => {
-  it('fills an empty database, and does nothing the second time', async () => {
+  it('creates the schema in an empty database, and changes nothing the second time', async () => {
     const { db, connectionString, drop } = await createEmptyDatabase()
     const environment = { DATABASE_URL: connectionString }
     await expectFailure(['client', 'list'], /the database has no tables yet. .*`npx guiche migrate`/, environment)
@@ -263,9 +263,9 @@ describe('keys', () => {
     expect(stderr).toBe('')
     const [, kid] = /^kid {2}([\w-]+)\n\nRunning services use it within a minute\./.exec(stdout) ?? []
     const { db, connectionString, clock, sandbox } = service
-    const young = await startTestService({ database: { db, connectionString }, clock })
-    expect(decodeProtectedHeader(await fetchToken(young.baseUrl, sandbox)).kid).toBe(kid)
-    await young.stop()
+    const startedAfter = await startTestService({ database: { db, connectionString }, clock })
+    expect(decodeProtectedHeader(await fetchToken(startedAfter.baseUrl, sandbox)).kid).toBe(kid)
+    await startedAfter.stop()
   })
 })
 
@@ -302,7 +302,7 @@ describe('an error', () => {
     )
   })
 
-  it('of the command is reported with the existing commands', async () => {
+  it('of the command is reported with the closest existing name', async () => {
     expect(await runAlone(['cliant'])).toMatchObject({ code: 1, stdout: '' })
     await expectFailure(['cliant'], /unknown command 'cliant'\n\(Did you mean client\?\)/)
     await expectFailure(['client', 'list', '--jsn'], /unknown option '--jsn'\n\(Did you mean --json\?\)/)

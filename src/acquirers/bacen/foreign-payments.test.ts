@@ -11,8 +11,8 @@ type Pix = Record<string, unknown>
 let database: TestDatabase
 let simulator: TestSimulator
 let acquirer: Acquirer
-let next = 1
-/** Changes every Pix that the PSP returns, as a faulty PSP would, or one whose account has other keys. */
+let nextTxid = 1
+/** Applied to every Pix in the PSP's responses, to simulate a faulty PSP or an account with several keys. */
 let change: (pix: Pix) => Pix = (pix) => pix
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
   simulator = await testSimulator(database.db.pool)
   acquirer = createBacenAcquirer({
     name: 'simulator',
-    send: async (request) => changed(await simulator.handle(request)),
+    send: async (request) => applyChange(await simulator.handle(request)),
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
@@ -36,20 +36,20 @@ beforeEach(() => {
   change = (pix) => pix
 })
 
-function changed(answer: HttpResponse): HttpResponse {
+function applyChange(answer: HttpResponse): HttpResponse {
   const body = JSON.parse(answer.body) as { pix?: Pix[]; endToEndId?: string }
   if (body.pix) return { ...answer, body: JSON.stringify({ ...body, pix: body.pix.map(change) }) }
   return body.endToEndId === undefined ? answer : { ...answer, body: JSON.stringify(change(body)) }
 }
 
-async function paid(): Promise<{ txid: string; endToEndId: string }> {
-  const txid = txidOf(next++)
+async function createPaidCharge(): Promise<{ txid: string; endToEndId: string }> {
+  const txid = txidOf(nextTxid++)
   const outcome = await simulator.pay({ uri: await simulator.charge(txid) })
   if (!outcome.ok) throw new Error(outcome.message)
   return { txid, endToEndId: outcome.endToEndId }
 }
 
-async function listed(endToEndId: string): Promise<Payment[]> {
+async function findInList(endToEndId: string): Promise<Payment[]> {
   const now = simulator.clock.now()
   const payments: Payment[] = []
   for await (const payment of acquirer.listPayments({ from: new Date(now.getTime() - 1000), to: now }))
@@ -58,30 +58,30 @@ async function listed(endToEndId: string): Promise<Payment[]> {
 }
 
 describe('a payment to another key of the same account', () => {
-  it('is ignored wherever the PSP returns it', async () => {
-    const { endToEndId } = await paid()
+  it('is ignored by findPayment and listPayments, even if it cannot be read', async () => {
+    const { endToEndId } = await createPaidCharge()
     for (const named of [undefined, 'pedido42']) {
       change = (pix) => ({ ...pix, txid: named, chave: 'outra@example.com' })
       expect(await acquirer.findPayment(endToEndId)).toBeNull()
-      expect(await listed(endToEndId)).toEqual([])
+      expect(await findInList(endToEndId)).toEqual([])
       // Not even read: its payer is none of our business.
       change = (pix) => ({ ...pix, txid: named, chave: 'outra@example.com', valor: '7,77' })
-      expect(await listed(endToEndId)).toEqual([])
+      expect(await findInList(endToEndId)).toEqual([])
       expect(await acquirer.findPayment(endToEndId)).toBeNull()
     }
   })
 
-  it('is ours when it names one of our charges, which may have been created for another key', async () => {
-    const { txid, endToEndId } = await paid()
+  it('is ours when its txid is that of one of our charges: the key may have been changed since', async () => {
+    const { txid, endToEndId } = await createPaidCharge()
     change = (pix) => ({ ...pix, chave: 'antiga@example.com', valor: '7,77' })
     await expect(acquirer.findPayment(endToEndId)).rejects.toThrow('cannot be read')
     change = (pix) => ({ ...pix, chave: 'antiga@example.com' })
     expect(await acquirer.findPayment(endToEndId)).toMatchObject({ txid })
-    expect(await listed(endToEndId)).toHaveLength(1)
+    expect(await findInList(endToEndId)).toHaveLength(1)
     expect((await acquirer.findCharge(txid))?.payments).toHaveLength(1)
-    // A code that was printed for a key that has changed since.
+    // The static QR code of a payment link (a txid of 24 hex digits), printed before the configured key was changed.
     change = (pix) => ({ ...pix, txid: '0123456789abcdef01234567', chave: 'antiga@example.com' })
-    expect(await listed(endToEndId)).toHaveLength(1)
+    expect(await findInList(endToEndId)).toHaveLength(1)
     for (const named of [txid, '0123456789abcdef01234567']) {
       const pix = [
         { endToEndId, txid: named, chave: 'antiga@example.com', valor: '1.00', horario: '2026-11-20T12:00:00Z' },
@@ -91,25 +91,25 @@ describe('a payment to another key of the same account', () => {
   })
 
   it('is ours when the key is written differently or missing', async () => {
-    const { txid, endToEndId } = await paid()
+    const { txid, endToEndId } = await createPaidCharge()
     for (const chave of [receiverKey.toUpperCase(), undefined, null, '']) {
       change = (pix) => ({ ...pix, txid: undefined, chave })
       expect(await acquirer.findPayment(endToEndId)).toMatchObject({ endToEndId })
-      expect(await listed(endToEndId)).toHaveLength(1)
+      expect(await findInList(endToEndId)).toHaveLength(1)
       expect((await acquirer.findCharge(txid))?.payments).toHaveLength(1)
     }
   })
 })
 
 describe('a payment that a charge lists', () => {
-  it('does not belong to the charge when it names another', async () => {
-    const { txid } = await paid()
+  it('is left out when its txid names another charge', async () => {
+    const { txid } = await createPaidCharge()
     change = (pix) => ({ ...pix, txid: txidOf(4_000_000) })
     expect((await acquirer.findCharge(txid))?.payments).toEqual([])
   })
 
-  it('belongs to the charge when it names it in another case, or names none', async () => {
-    const { txid } = await paid()
+  it('is kept when its txid differs only in upper or lower case, or is missing', async () => {
+    const { txid } = await createPaidCharge()
     for (const named of [txid.toUpperCase(), undefined]) {
       change = (pix) => ({ ...pix, txid: named })
       expect((await acquirer.findCharge(txid))?.payments).toHaveLength(1)
