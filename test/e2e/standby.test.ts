@@ -201,7 +201,11 @@ describe('reads on a standby', () => {
       const sleeping = "select from pg_stat_activity where wait_event = 'PgSleep' and state = 'active'"
       return (await pair.standby.query(sleeping)).length > 0
     })
-    await db.transaction(async (tx) => await tx.query(sql`lock table transactions in access exclusive mode`))
+    await db.transaction(async (tx) => {
+      // Longer than work in the background may keep it waiting, shorter than the read on the standby.
+      await tx.query(sql`set local lock_timeout = '50s'`)
+      await tx.query(sql`lock table transactions in access exclusive mode`)
+    })
     await Promise.all(running)
     expect(answers.at(-1)).toMatchObject([{ is_standby: false }])
     expect(await registry.getSingleMetricAsString('guiche_standby_reads_total')).toContain('{outcome="conflict"} 1')
