@@ -225,7 +225,7 @@ function batched<Item, Result>(
     maxBatchSize: 128,
     maxConcurrency: 1,
     minConcurrentBatch: 8,
-    lingerMs: 2,
+    lingerMs: 4,
     retryIndividually: () => false,
   })
 }

@@ -42,8 +42,8 @@ describe('the budget', () => {
     budget.markNothingDueBefore('a', before)
     expect(budget.reserve('a', since)).toBe(false)
     budget.markNothingDueBefore('a', after)
-    // Five connections, and four deliveries for each, because it responds immediately.
-    for (let leased = 0; leased < 20; leased += 1) expect(budget.reserve('a', since)).toBe(true)
+    // Five connections, and eight deliveries for each, because it responds immediately.
+    for (let leased = 0; leased < 40; leased += 1) expect(budget.reserve('a', since)).toBe(true)
     expect(budget.reserve('a', since)).toBe(false)
     budget.release('a')
     expect(budget.reserve('a', since)).toBe(true)
@@ -79,7 +79,7 @@ describe('the budget', () => {
   })
 
   it('claims more deliveries than a receiver has connections while it responds immediately', () => {
-    expect(stateAfter([immediate])).toEqual({ window: 5, capacity: 19 })
+    expect(stateAfter([immediate])).toEqual({ window: 5, capacity: 39 })
     expect(stateAfter([immediate, quick])).toEqual({ window: 6, capacity: 5 })
     const budget = create()
     answer(budget, 'a', immediate)

@@ -31,12 +31,13 @@ const quickMs = 1_000
 const slowMs = 5_000
 
 /**
- * For a receiver that responds this quickly, the process claims more deliveries than the receiver has connections:
- * the next one is ready when a connection becomes free, and each query claims many. A claimed delivery waits 0.3 s at
- * most.
+ * A receiver that responds this quickly may be leased more deliveries than it has connections: the next one is ready
+ * when a connection becomes free, and each query claims many. With 32 connections it is 256, half of them for attempts
+ * that are answered and wait to be recorded (about 60 ms). With half as many, 1,500 deliveries a second did not fit, and
+ * those that cannot be sent from memory cost more. A claimed delivery waits for less than a second.
  */
 const immediateMs = 100
-const claimsPerConnection = 4
+const claimsPerConnection = 8
 
 type Receiver = { leased: number; inFlight: number; window: number; isImmediate: boolean; clearUntil: Date | null }
 
