@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, open, readFile, rm, truncate } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -11,6 +11,7 @@ import { attachEmbeddedPostgres } from '../src/db/embedded.ts'
 import { packageFolder } from '../src/db/migrate.ts'
 import { connect, type Db } from '../src/db/sql.ts'
 import { systemClock } from '../src/lib/clock.ts'
+import { countCores, processesFor } from '../src/lib/cores.ts'
 import { createMerchant } from '../src/merchant.ts'
 import { findFreePort } from '../src/port.ts'
 import { cpuOfFamily, endWithUs, usageOfFamilies } from './processes.ts'
@@ -71,8 +72,8 @@ export async function seedFolder(
   return seeded
 }
 
-/** One per core, up to four: the load generator and PostgreSQL need some as well. */
-export const processesDefault = Math.min(4, availableParallelism())
+/** As many as a service with real acquirers starts on this machine. */
+export const processesDefault = processesFor(countCores())
 
 export async function startService(options: {
   dataDir: string
