@@ -15,8 +15,8 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
     const [available, debt] = [balances.get('available') ?? 0, balances.get('debt') ?? 0]
     const own = ofMerchant(seen, merchantId)
     const paidIn = enteredFor(world, seen, merchantId).clearing
-    const posted = holdsByRecords(own) + paidIn
-    const { known, underWay } = holdsByBank(own, seen)
+    const posted = bankBalanceByRecords(own) + paidIn
+    const { atBank, notPosted } = bankBalanceByBank(own, seen)
     const expected: Partial<Record<Account, number>> = {
       reserved: reservedBy(own),
       blocked: blockedBy(own),
@@ -26,11 +26,13 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
     }
     const rest = 0 - sum(Object.values(expected), (amount) => amount)
     const faults = compare(merchantId, balances, expected)
-    if (available + debt !== rest) faults.push(`available and debt of ${merchantId} are not ${rest}`)
+    if (available + debt !== rest)
+      faults.push(`available and debt of ${merchantId} add up to ${available + debt}, not ${rest}`)
     if (available > 0 && debt < 0) faults.push(`${merchantId} owes while it has money`)
-    if (known + paidIn - underWay !== posted)
+    const held = atBank + paidIn
+    if (held - notPosted !== posted)
       faults.push(
-        `the bank holds ${known + paidIn} for ${merchantId}, ${underWay} of it not posted yet, and the ledger ${posted}`,
+        `the bank holds ${held} for ${merchantId}; without the ${notPosted} not posted yet, the records should add up to ${held - notPosted}, not ${posted}`,
       )
     return faults
   })
@@ -38,7 +40,8 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
 }
 
 /**
- * The operator's own accounts: only entries change them, and the fees that the operator covers when they are returned.
+ * The operator's own accounts. In the model, which has no suspense and no corrections, only the operator's own entries
+ * change them, and returned fees that it covers.
  */
 function findOperatorFaults(world: World, seen: Seen): string[] {
   const rows = seen.balances.filter(({ merchant_id }) => merchant_id === operatorMerchantId)
@@ -59,7 +62,10 @@ function compare(
   })
 }
 
-/** The changes by the operator's entries, and by returned fees that the operator covers because it had drawn them. */
+/**
+ * What the operator's own entries changed in the accounts of a merchant or of the operator, and what the operator paid
+ * of returned fees that it had already drawn.
+ */
 function enteredFor({ memory }: World, { refunds, covers }: Seen, merchantId: string): Omit<Entered, 'merchantId'> {
   const covered = refunds
     .filter((one) => one.merchant_id === merchantId)
@@ -79,7 +85,7 @@ function enteredFor({ memory }: World, { refunds, covers }: Seen, merchantId: st
   }
 }
 
-/** The fees that a merchant has paid, less what the operator's entries took from them. */
+/** The expected balance of the fees account of a merchant, or of the operator. */
 export function feesOf(world: World, seen: Seen, merchantId: string): number {
   return feesBy(ofMerchant(seen, merchantId)) + enteredFor(world, seen, merchantId).fees
 }
@@ -98,7 +104,8 @@ function ofMerchant(seen: Seen, merchantId: string): Own {
 
 const hasLeft = ({ status }: { status: string }) => status === 'PROCESSED' || status === 'REFUNDED'
 const byReturned = ({ returned_amount }: { returned_amount: number }) => returned_amount
-const isUndecided = ({ state }: { state: string }) => state === 'open' || state === 'accepted'
+/** Whether a dispute is in a state in which it blocks what was not returned of it. */
+export const blocksMoney = ({ state }: { state: string }) => state === 'open' || state === 'accepted'
 const withFee = ({ amount, fee_amount }: { amount: number; fee_amount: number }) => amount + fee_amount
 
 function reservedBy({ refunds, withdrawals }: Own): number {
@@ -123,7 +130,7 @@ function blockedBy({ transactions, refunds, disputes }: Own): number {
     const left = (amount_paid ?? 0) - sum(given, ({ amount }) => amount) - sum(own, byReturned)
     return Math.min(
       Math.max(0, left),
-      sum(own.filter(isUndecided), (dispute) => dispute.amount - dispute.returned_amount),
+      sum(own.filter(blocksMoney), (dispute) => dispute.amount - dispute.returned_amount),
     )
   })
 }
@@ -137,7 +144,7 @@ function feesBy({ transactions, refunds, withdrawals }: Own): number {
   )
 }
 
-function holdsByRecords({ transactions, refunds, disputes, withdrawals }: Own): number {
+function bankBalanceByRecords({ transactions, refunds, disputes, withdrawals }: Own): number {
   return (
     sum(transactions, ({ amount_paid }) => amount_paid ?? 0) -
     sum(refunds, ({ amount, status }) => (status === 'REFUNDED' ? amount : 0)) -
@@ -147,8 +154,11 @@ function holdsByRecords({ transactions, refunds, disputes, withdrawals }: Own): 
   )
 }
 
-/** What the bank really received and sent for a merchant, and the part that the ledger cannot know yet. */
-function holdsByBank({ transactions, refunds, disputes, withdrawals }: Own, { bank }: Seen) {
+/**
+ * What the bank really received minus what it sent for a merchant, and the part of it that the ledger has not posted
+ * yet.
+ */
+function bankBalanceByBank({ transactions, refunds, disputes, withdrawals }: Own, { bank }: Seen) {
   const pix = transactions.flatMap((row) =>
     bank.pix.filter(({ txid }) => txid === row.txid).map((one) => ({ ...one, isPosted: row.end_to_end !== null })),
   )
@@ -159,14 +169,14 @@ function holdsByBank({ transactions, refunds, disputes, withdrawals }: Own, { ba
   const med = returns.filter(({ nature }) => nature !== 'ORIGINAL')
   const refunded = returns.filter(({ nature }) => nature === 'ORIGINAL')
   const sent = withdrawals.flatMap((row) => {
-    const atBank = bank.payouts.find(({ id }) => id === row.payout)
-    return atBank?.is_settled && atBank.rejection === null ? [{ ...atBank, row }] : []
+    const payout = bank.payouts.find(({ id }) => id === row.payout)
+    return payout?.is_settled && payout.rejection === null ? [{ ...payout, row }] : []
   })
-  const known =
+  const atBank =
     sum(pix, ({ amount }) => amount) -
     sum(returns, ({ amount }) => amount) -
     sum(sent, ({ amount, returned }) => amount - returned)
-  const underWay =
+  const notPosted =
     sum(pix, ({ amount, isPosted }) => (isPosted ? 0 : amount)) -
     sum(refunded, ({ id, amount }) =>
       refunds.some((one) => one.payout === id && one.status === 'REFUNDED') ? 0 : amount,
@@ -174,5 +184,5 @@ function holdsByBank({ transactions, refunds, disputes, withdrawals }: Own, { ba
     (sum(med, ({ amount }) => amount) - sum(disputes, byReturned)) -
     sum(sent, ({ amount, row }) => (hasLeft(row) ? 0 : amount)) +
     sum(sent, ({ returned, row }) => returned - row.returned)
-  return { known, underWay }
+  return { atBank, notPosted }
 }

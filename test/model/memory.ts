@@ -23,8 +23,8 @@ export type Rule = {
 }
 
 /**
- * What an operator's entry changes in the accounts of a merchant or of the operator: the money at the bank, the fees, and
- * what the operator owes.
+ * What an entry that the operator posts manually (src/entries) changes in the accounts of a merchant or of the operator:
+ * the money at the bank, the fees, and what it owes. Nothing else counts as an entry here.
  */
 export type Entered = { merchantId: string; clearing: number; fees: number; debt: number }
 
@@ -37,6 +37,7 @@ export type Memory = {
   isFrozen: boolean
   /** How many payouts and refunds the bank had accepted when payouts were frozen. */
   sentBeforeFreeze: number
+  /** The changes by all of the operator's entries so far. */
   entered: Entered[]
   /** Each history as it was when last read. */
   histories: Map<string, string[]>

@@ -7,6 +7,7 @@ import { sql } from '../../src/db/sql.ts'
 import { cents } from '../../src/lib/money.ts'
 import { simulatorName } from '../../src/network.ts'
 import { recordDecision, recordDispute } from '../../src/transactions/dispute/dispute.ts'
+import { blocksMoney } from './accounts.ts'
 import { attempt, describe } from './attempt.ts'
 import { readAll, type Seen } from './read.ts'
 import { pickPaid, type Step } from './steps.ts'
@@ -141,7 +142,7 @@ export const takeBack: Step = async (world) => {
 export const takeBackPart: Step = async (world) => {
   const { random } = world
   const { disputes, transactions } = await readAll(world.db, world.clock.now())
-  const larger = disputes.filter((one) => isUndecided(one) && one.amount - one.returned_amount > 1)
+  const larger = disputes.filter((one) => blocksMoney(one) && one.amount - one.returned_amount > 1)
   const dispute = random.pick(larger)
   const endToEndId = transactions.find(({ id }) => id === dispute?.transaction_id)?.end_to_end
   if (!dispute || !endToEndId) return 'nothing to take back in part'
@@ -149,8 +150,6 @@ export const takeBackPart: Step = async (world) => {
   const taken = await world.bank.returnUnannounced({ endToEndId, amount })
   return `take back ${amount} of a dispute of ${dispute.amount} of ${endToEndId}: ${taken.ok ? 'done' : taken.code}`
 }
-
-const isUndecided = ({ state }: { state: string }) => state === 'open' || state === 'accepted'
 
 const operator = { actor: 'cli:model' }
 
@@ -168,7 +167,7 @@ export const enter: Step = async (world) => {
 export const decideInGateway: Step = async (world) => {
   const { random, process } = world
   const { disputes } = await readAll(world.db, world.clock.now())
-  const open = random.pick(disputes.filter(isUndecided))
+  const open = random.pick(disputes.filter(blocksMoney))
   if (!open) return 'nothing to decide here'
   const decision = random.percent(50) ? 'accept' : 'reject'
   const input = { transactionId: open.transaction_id, disputeId: open.id, decision, by: operator } as const
