@@ -3,7 +3,7 @@ import { assert } from '../lib/assert.ts'
 import { dayBefore, dayOf, windowOf } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import { findFiguresUntil, findMerchantsUntil, type MinuteFigures } from '../transactions/list/minute-store.ts'
-import { areMinutesCounted, daysBefore } from '../transactions/list/minutes.ts'
+import { areMinuteTotalsWritten, daysBefore } from '../transactions/list/minutes.ts'
 import {
   type DayRow,
   type HourRow,
@@ -20,69 +20,79 @@ import type { Figures, Overview } from './schema.ts'
 
 const hourMs = 3_600_000
 const minuteMs = 60_000
-/** Maximum age of the figures, which many people may be viewing. */
-const ageMaxMs = 2_000
-/** Figures that took longer to read are kept longer: a process reads them for a fifth of the time at most. */
+/** How long figures are reused, so that many viewers cost one read. At least this long (see ageFactor). */
+const ageMinMs = 2_000
+/**
+ * Figures that took long to read are reused for this many times as long, counted from the start of the read. So a
+ * process reads the same figures (of one merchant or all, for one number of days) for a fifth of the time at most,
+ * unless reads fail: a failed one is repeated for the next viewer.
+ */
 const ageFactor = 5
 
-/** The results that are cached at the same time, of each kind. */
-const keptMax = 1_000
+/** The results that each of the two caches holds at most. A full cache is emptied. */
+const cachedMax = 1_000
 
 const rankedMax = 10
 
 type Deps = { db: Db; reads: Reads; clock: Clock }
 type SameTime = Overview['sameTime']
-type Known = { at: number; ageMs: number; overview: Promise<Overview> }
+type Known = { at: number; ageMs: number; overview: Overview }
 
 /**
  * The figures of the first screen, for a merchant or for all. Read at most every few seconds, however many people
- * view them.
+ * view them, and never twice at the same time: whoever asks during a read gets its result.
  */
 export function createOverview(deps: Deps) {
   const findSameTime = keepSameTime(deps)
   const known = new Map<string, Known>()
-  return async (filter: MerchantFilter, days: number): Promise<Overview> => {
-    const key = `${filter.merchantId} ${days}`
+  const running = new Map<string, Promise<Overview>>()
+  return async (filter: MerchantFilter, dayCount: number): Promise<Overview> => {
+    const key = `${filter.merchantId} ${dayCount}`
     const now = deps.clock.now().getTime()
     const last = known.get(key)
-    if (last && now - last.at >= 0 && now - last.at < last.ageMs) return await last.overview
+    if (last && now - last.at >= 0 && now - last.at < last.ageMs) return last.overview
+    const shared = running.get(key)
+    if (shared) return await shared
     const startedAt = performance.now()
-    const overview = readOverview(deps, filter, { now, days, findSameTime })
-    const reading: Known = { at: now, ageMs: ageMaxMs, overview }
-    if (known.size >= keptMax) known.clear()
-    known.set(key, reading)
-    overview.then(
-      () => {
-        reading.ageMs = Math.max(ageMaxMs, (performance.now() - startedAt) * ageFactor)
-      },
-      () => known.delete(key),
-    )
-    return await overview
+    const read = readOverview(deps, filter, { now, dayCount, findSameTime })
+    running.set(key, read)
+    try {
+      const overview = await read
+      if (known.size >= cachedMax) known.clear()
+      known.set(key, { at: now, ageMs: Math.max(ageMinMs, (performance.now() - startedAt) * ageFactor), overview })
+      return overview
+    } finally {
+      running.delete(key)
+    }
   }
 }
 
 type Moment = { today: string; minute: number }
 type FindSameTime = (filter: MerchantFilter, moment: Moment) => Promise<SameTime>
 
-/** The days before do not change: their figures are read once per minute. */
+/**
+ * The figures of the seven days before today, each up to the present minute of the day. Those days are over, so each
+ * minute needs one read.
+ */
 function keepSameTime({ db, reads }: Deps): FindSameTime {
-  const kept = new Map<string, Promise<SameTime>>()
+  const cached = new Map<string, Promise<SameTime>>()
   const read = async ({ merchantId }: MerchantFilter, { today, minute }: Moment): Promise<SameTime> => {
     const days = daysBefore(today)
-    if (!(await areMinutesCounted(db, today))) return null
+    if (!(await areMinuteTotalsWritten(db, today))) return null
     const rows = await findFiguresUntil(reads, { merchantId, days, minute })
     return days.map((day) => ({ day, ...fillFigures(rows.find((row) => row.day === day)) }))
   }
   return async (filter, moment) => {
     const key = `${filter.merchantId} ${moment.today} ${moment.minute}`
-    const before = kept.get(key)
+    const before = cached.get(key)
     if (before) return await before
     const sameTime = read(filter, moment)
-    if (kept.size >= keptMax) kept.clear()
-    kept.set(key, sameTime)
-    // Until yesterday is counted, each view reads again.
+    if (cached.size >= cachedMax) cached.clear()
+    cached.set(key, sameTime)
+    // Null until yesterday's per-minute totals are written: not cached, so that the next read checks again. Nor is a
+    // failed read.
     const found = await sameTime.catch(() => null)
-    if (found === null) kept.delete(key)
+    if (found === null) cached.delete(key)
     return await sameTime
   }
 }
@@ -90,22 +100,22 @@ function keepSameTime({ db, reads }: Deps): FindSameTime {
 async function readOverview(
   deps: Deps,
   filter: MerchantFilter,
-  { now, days, findSameTime }: { now: number; days: number; findSameTime: FindSameTime },
+  { now, dayCount, findSameTime }: { now: number; dayCount: number; findSameTime: FindSameTime },
 ): Promise<Overview> {
   const { db, reads } = deps
   const today = dayOf(new Date(now))
   const midnight = windowOf(today).from
-  const names = lastDays(today, days)
+  const shownDays = lastDays(today, dayCount)
   const minute = Math.floor((now - midnight.getTime()) / minuteMs)
   const [rows, hours, sameTime, times, balances, merchants] = await Promise.all([
-    listDays(reads, filter, names[0] ?? today),
+    listDays(reads, filter, shownDays[0] ?? today),
     listHours(reads, filter, midnight),
     findSameTime(filter, { today, minute }),
     listPayTimes(reads, filter, [...daysBefore(today), today]),
     sumBalances(db, filter),
     filter.merchantId === null ? rankMerchants(deps, { today, minute }) : null,
   ])
-  const byDay = names.map((day) => ({ day, figures: toFigures(rows.filter((row) => row.day === day)) }))
+  const byDay = shownDays.map((day) => ({ day, figures: toFigures(rows.filter((row) => row.day === day)) }))
   const ofToday = byDay.at(-1)
   assert(ofToday, 'the figures are of one day or more')
   return {
@@ -120,7 +130,10 @@ async function readOverview(
   }
 }
 
-/** The merchants that were paid most today, and how they were doing yesterday at the same time. */
+/**
+ * The merchants with the highest paid amount, of the charges created today; and their figures of yesterday, at the same
+ * time of day.
+ */
 async function rankMerchants({ db, reads }: Deps, { today, minute }: Moment): Promise<Overview['merchants']> {
   const rows = new Map<string, MerchantRow[]>()
   for (const row of await listMerchantDays(reads, today))
@@ -129,12 +142,12 @@ async function rankMerchants({ db, reads }: Deps, { today, minute }: Moment): Pr
     .flatMap((own) => own.slice(0, 1).map((first) => ({ ...first, figures: toFigures(own) })))
     .sort((one, other) => other.figures.paidAmount - one.figures.paidAmount || other.figures.paid - one.figures.paid)
     .slice(0, rankedMax)
-  const isCounted = await areMinutesCounted(db, today)
+  const hasMinuteTotals = await areMinuteTotalsWritten(db, today)
   const merchantIds = ranked.map(({ merchantId }) => merchantId)
-  const before = isCounted ? await findMerchantsUntil(reads, { merchantIds, day: dayBefore(today), minute }) : []
+  const before = hasMinuteTotals ? await findMerchantsUntil(reads, { merchantIds, day: dayBefore(today), minute }) : []
   return ranked.map(({ merchantId, clientId, name, figures }) => ({
     ...{ clientId, name, ...figures },
-    yesterday: isCounted ? fillFigures(before.find((row) => row.merchantId === merchantId)) : null,
+    yesterday: hasMinuteTotals ? fillFigures(before.find((row) => row.merchantId === merchantId)) : null,
   }))
 }
 
@@ -176,8 +189,8 @@ function fillHours(rows: HourRow[], { from, to }: { from: number; to: number }):
   })
 }
 
-function lastDays(today: string, count: number): string[] {
+function lastDays(today: string, dayCount: number): string[] {
   const days = [today]
-  while (days.length < count) days.unshift(dayBefore(days[0] ?? today))
+  while (days.length < dayCount) days.unshift(dayBefore(days[0] ?? today))
   return days
 }

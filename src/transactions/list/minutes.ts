@@ -34,7 +34,7 @@ export async function countMinutes({ db, clock }: { db: Db; clock: Clock }, stop
 }
 
 /** Whether the days before a day can be compared with it. */
-export async function areMinutesCounted(db: Db, today: string): Promise<boolean> {
+export async function areMinuteTotalsWritten(db: Db, today: string): Promise<boolean> {
   const counted = await findSetting(db, countedSetting)
   return counted !== null && nextDay(counted) >= today
 }
