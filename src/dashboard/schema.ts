@@ -56,7 +56,7 @@ export const OverviewView = Type.Object({
   today: FiguresView,
   /**
    * The seven days before, oldest first, as they were at the same time of day, `until`: without what happened to their
-   * charges later. Null shortly after midnight, until yesterday is counted.
+   * charges later. Null shortly after midnight, until yesterday's per-minute totals are written.
    */
   sameTime: OrNull(Type.Array(Type.Object({ day: Text, ...figures }))),
   /** The minute to which the days are compared. */
@@ -73,7 +73,7 @@ export const OverviewView = Type.Object({
   }),
   /** Null for a user without `balance.read`. */
   balances: OrNull(BalancesView),
-  /** The merchants that were paid most today; null in the view of one merchant. */
+  /** The merchants with the highest paid amount, of the charges created today; null in the view of one merchant. */
   merchants: OrNull(Type.Array(RankedMerchantView)),
 })
 
