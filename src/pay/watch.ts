@@ -16,7 +16,10 @@ const pollEveryMs = 1_000
 const limitsDefault = { totalMax: 2_000, perAddressMax: 50 }
 
 export type Watch = {
-  /** A stream of server-sent events: the state now, and again when it has changed. Null when there are too many. */
+  /**
+   * A stream of server-sent events: the state now, and again when it has changed. Null when there are too many, and
+   * after a stop.
+   */
   open(payment: PaymentStateRow, address: string): Readable | null
   /** Ends all streams for good. */
   stop(): Promise<void>
@@ -25,8 +28,8 @@ export type Watch = {
 type Watcher = { id: string; stream: EventStream; state: PageState }
 
 /**
- * Notifies open pages when their payments change. One statement per second for all of them, whichever process posts
- * the payment.
+ * Notifies open pages when their payments change. Each process queries all of its open pages with one statement, about
+ * once per second; so it does not matter which process posts the payment.
  */
 export function createWatch(
   { db, clock, log }: { db: Db; clock: Clock; log: FastifyBaseLogger },
