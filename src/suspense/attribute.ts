@@ -3,7 +3,10 @@ import type { Posting } from '../ledger/post.ts'
 import { attributed, attributionReversed } from '../ledger/transfers.ts'
 import { type SuspenseRow, updateSuspense } from './store.ts'
 
-/** Attributes a locked payment in suspense: returns what to post, together with the payment at its transaction. */
+/**
+ * Attributes a locked payment in suspense. Returns the posting that takes it out of suspense; the caller posts it in
+ * the same commit as the payment of the transaction.
+ */
 export async function leaveSuspense(
   tx: Tx,
   row: SuspenseRow,
@@ -22,8 +25,8 @@ export async function leaveSuspense(
 }
 
 /**
- * Reverses the attribution of a locked payment: it is in suspense again. Returns what to post, together with the
- * transfers that take it from its transaction.
+ * Reverses the attribution of a locked payment, which is then in suspense again. Returns the posting that puts it
+ * there; the caller posts it in the same commit as the transfers that take it from the transaction.
  */
 export async function returnToSuspense(tx: Tx, row: SuspenseRow, now: Date): Promise<Posting> {
   const set = { attributed_merchant_id: null, attributed_transaction_id: null, check_at: null }
