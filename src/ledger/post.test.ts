@@ -30,7 +30,7 @@ async function postNow(now: Date, transfers: Posting['transfers']): Promise<void
 it('keeps a past balance consistent although an earlier event was posted later', async () => {
   await postNow(began, paid(1_000, 0))
   await postNow(later(1_000), reserved('withdrawal_reserved', 1_000, 0))
-  // It started first, waited for the accounts, and then moved what the other one had reserved.
+  // This event started before the reservation, waited for the lock on the accounts, and then sent the reserved money.
   await postNow(later(400), sent('withdrawal_sent', 1_000, 0))
   const at = async (ms: number) => await findBalancesAt(database.db, merchantId, later(ms))
   expect(await at(500)).toMatchObject({ available: 1_000, reserved: 0, acquirer: -1_000 })
@@ -71,7 +71,7 @@ describe('many postings at once', () => {
     expect(await findLedgerBreaches(database.db)).toEqual([])
   })
 
-  it('are never dated before one another, nor before earlier transfers of the merchant', async () => {
+  it('have transfers dated in posting order, also after the earlier transfers of the merchant', async () => {
     const id = randomUUID()
     await postTogether([toPosting(id, later(500), paid(100, 0))])
     const moments = [later(100), later(900), later(700)]
