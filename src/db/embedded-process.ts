@@ -49,7 +49,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
  * removed but gets a number that no process has, because PostgreSQL also reads the shared memory key from it, to refuse
  * a start while a backend of the old server still writes.
  */
-export function retirePidFile(folder: string, socketFolder: string): void {
+export function neutralizePidFile(folder: string, socketFolder: string): void {
   rmSync(`${socketFolder}/${socketName}.lock`, { force: true })
   rmSync(`${socketFolder}/${socketName}`, { force: true })
   const path = `${folder}/postmaster.pid`

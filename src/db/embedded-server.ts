@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BaseLogger } from 'pino'
 import { alternatives, findBinaries, findLauncher, type Launcher, run, toCommand } from './embedded-launcher.ts'
 import { makePrivate, newFolder, nobody, type Place, putInPlace, removeUnfinished } from './embedded-place.ts'
-import { endPostmaster, findPostmaster, pollEveryMs, retirePidFile } from './embedded-process.ts'
+import { endPostmaster, findPostmaster, neutralizePidFile, pollEveryMs } from './embedded-process.ts'
 
 export type Log = Pick<BaseLogger, 'info' | 'warn' | 'error'>
 
@@ -20,14 +20,14 @@ export type Server = {
 export async function startServer(place: Place, log: Log): Promise<Server> {
   const binaries = findBinaries()
   if (!existsSync(`${place.folder}/PG_VERSION`)) {
-    log.info('creating the database, only the first time')
+    log.info('creating the database (first start only)')
     await initialize(place, binaries)
   }
   const launcher = await findLauncher({ binaries, folder: place.folder, user: place.user })
   checkVersion(place.folder, launcher.version)
   const giveUpAt = Date.now() + leftoversMaxMs
   for (;;) {
-    retirePidFile(place.folder, place.socketFolder)
+    neutralizePidFile(place.folder, place.socketFolder)
     const started = await launch(place, launcher, log)
     if (!('failure' in started)) return started
     // The backends of a postmaster that was killed end on their own shortly after.
@@ -49,6 +49,8 @@ async function initialize(place: Place, binaries: string): Promise<void> {
   }
   removeUnfinished(place)
   const folder = newFolder(place)
+  // initdb runs only as a user that the system knows. As root we run it as nobody: the id of place.user may be derived
+  // from a path. The finished folder is then given to place.user.
   const maker = place.user && nobody
   makePrivate(folder, maker)
   const launcher = await findLauncher({ binaries, folder, user: maker })
@@ -60,16 +62,16 @@ async function initialize(place: Place, binaries: string): Promise<void> {
 // Settings that an operator may change are in postgresql.conf, so they are written once here and not at each start.
 // The log may say that something went wrong, but never the values of a row (no details, no statements).
 // A commit that starts a new WAL segment waits until it is filled with zeros: 50 ms for the usual 16 MB, so that one
-// create in a hundred took four times the median; 12 ms for 4 MB.
+// request in a hundred that creates a payment transaction took four times the median; 12 ms for 4 MB.
 // After a checkpoint, each page that is changed again goes into the WAL as a whole. initdb derives the WAL limits from
-// the segment size, which here would be 256 MB: at 1,000 creates per second a checkpoint every twenty seconds, and the
-// pages double the WAL. With three million transactions and these settings, a checkpoint comes every 10 minutes or
-// less, and the WAL doubles for 20 s of them.
+// the segment size, which here would be 256 MB: at 1,000 created transactions per second a checkpoint comes every
+// twenty seconds, and the pages double the WAL. With three million transactions and these settings, a checkpoint comes
+// every 10 to 15 minutes, and the WAL is doubled only for the 20 s after it.
 // Linux keeps the pages that PostgreSQL evicts for 30 s and then writes 200 to 300 MB at once; commits wait behind it,
-// for two seconds at worst at 1,000 creates and 100 payments per second. A flush after each 512 kB spreads the writes,
-// at the cost of more writes in total.
-// Autovacuum takes a third of a core while it works; on two busy cores every create of those seconds is 100 ms late. So
-// it works at a quarter of the speed, and longer.
+// for two seconds at worst at 1,000 created transactions and 100 payments per second. A flush after each 512 kB spreads
+// the writes, at the cost of more writes in total.
+// Autovacuum takes a third of a core while it works; on two busy cores, every request in those seconds takes 100 ms
+// longer. So it works at a quarter of the speed, and longer.
 const initdbArgs = () =>
   [
     ...['--username=postgres', '--auth=trust', '--encoding=UTF8'],
@@ -85,9 +87,10 @@ const buffersMinMb = 128
 const buffersMaxMb = 2048
 
 /**
- * An eighth of the memory for shared_buffers, in MB. Transaction ids are random, so each create touches a dozen pages
- * anywhere in the indexes. If these no longer fit (three million transactions, 128 MB), 1,000 creates per second read
- * 14,000 pages per second and are too slow. Unused buffers cost a fortieth of their size.
+ * shared_buffers in MB: an eighth of the memory, from 128 MB to 2 GB. The ids of payment transactions are random UUIDs,
+ * so each new one touches a dozen index pages anywhere. If the indexes no longer fit (three million transactions in
+ * 128 MB), 1,000 created transactions per second read 14,000 pages per second and are too slow. Buffers that are never
+ * used still take a fortieth of their size in memory.
  */
 export function buffersOf(bytes: number): number {
   return Math.max(buffersMinMb, Math.min(buffersMaxMb, Math.floor(bytes / 8 / 2 ** 20)))
@@ -95,7 +98,7 @@ export function buffersOf(bytes: number): number {
 
 /** The memory of the machine, or of the container if that is less. */
 function memoryBytes(): number {
-  // 0 if nothing is set, and a number beyond all memory if the container has no limit.
+  // constrainedMemory() is 0 if it finds no limit, and a number beyond all memory if the container has none.
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
 }
 
@@ -104,7 +107,7 @@ function checkVersion(folder: string, version: string): void {
   const major = version.split('.')[0]
   if (made === major) return
   throw new Error(
-    `${folder} was made by PostgreSQL ${made} and this Guichê brings ${major}: dump it with the version before, and restore it into a new DATA_DIR.`,
+    `${folder} was made by PostgreSQL ${made}, and this Guichê ships with ${major}. Start it with a Guichê that ships with PostgreSQL ${made}, dump it with a pg_dump of your own, and restore the dump into a new DATA_DIR.`,
   )
 }
 
@@ -118,7 +121,7 @@ async function launch(place: Place, launcher: Launcher, log: Log): Promise<Serve
   // A separate session: Ctrl-C in a terminal reaches only us, and we stop PostgreSQL last.
   const child = spawn(command, args, { ...options, detached: true, stdio: ['ignore', logFd, logFd] })
   closeSync(logFd)
-  await once(child)
+  await spawned(child)
   const pid = child.pid ?? 0
   while (child.exitCode === null && child.signalCode === null) {
     const postmaster = findPostmaster(place.folder)
@@ -128,7 +131,7 @@ async function launch(place: Place, launcher: Launcher, log: Log): Promise<Serve
   return { failure: readFileSync(place.logFile).subarray(logStart).toString('utf8').trim().slice(-2000) }
 }
 
-function once(child: ChildProcess): Promise<void> {
+function spawned(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('spawn', resolve)
     child.once('error', reject)

@@ -108,7 +108,7 @@ describe('a data folder', () => {
   it('is refused when another version made it', async () => {
     await prepare()
     await writeFile(`${dataDir}/postgres/PG_VERSION`, '17\n')
-    await expect(start()).rejects.toThrow(/made by PostgreSQL 17 and this Guichê brings 18/)
+    await expect(start()).rejects.toThrow(/made by PostgreSQL 17, and this Guichê ships with 18/)
   })
 })
 
