@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseEnv } from 'node:util'
 import { connect, raw, sql } from '../../src/db/sql.ts'
 import { makeDatabaseFolder } from '../support/database-folder.ts'
-import { childrenOf, postgresProcesses, signalAll } from '../support/postmaster.ts'
+import { descendantsOf, postgresProcesses, signalAll } from '../support/postmaster.ts'
 import { findUser, type Programs } from './programs.ts'
 
 export type Cluster = {
@@ -116,7 +116,7 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
         child = run(name, [...patroni, configuration], environment)
       },
       pids() {
-        const own = child?.pid && child.exitCode === null ? [child.pid, ...childrenOf(child.pid)] : []
+        const own = child?.pid && child.exitCode === null ? [child.pid, ...descendantsOf(child.pid)] : []
         return [...own, ...postgresProcesses(dataDir)]
       },
       async ended() {

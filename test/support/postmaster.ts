@@ -1,20 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** PostgreSQL's main process of a data folder, if it runs. */
+/**
+ * The process id of the postmaster (PostgreSQL's main process) of a data folder; null if no process has the id in its
+ * pid file.
+ */
 export function postmasterOf(dataDir: string): number | null {
   const pid = Number(readFile(join(dataDir, 'postmaster.pid'))?.split('\n')[0] ?? 0)
   return pid > 0 && parentOf(pid) !== null ? pid : null
 }
 
-/** All processes of the PostgreSQL of a data folder. */
+/** The postmaster of a data folder and all of its descendants. */
 export function postgresProcesses(dataDir: string): number[] {
   const postmaster = postmasterOf(dataDir)
-  return postmaster === null ? [] : [postmaster, ...childrenOf(postmaster)]
+  return postmaster === null ? [] : [postmaster, ...descendantsOf(postmaster)]
 }
 
-/** The child processes of a process, and theirs. */
-export function childrenOf(pid: number): number[] {
+/** The child processes of a process, their child processes, and so on. */
+export function descendantsOf(pid: number): number[] {
   const parents = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map((name) => ({ pid: Number(name), parent: parentOf(Number(name)) }))
@@ -23,7 +26,10 @@ export function childrenOf(pid: number): number[] {
   return below(pid)
 }
 
-/** What `ps` shows, such as `postgres: walsender replicator 127.0.0.1(40196) streaming 0/3000148`. */
+/**
+ * The raw command line, with NULs in and after it. `ps` shows the same one without them, such as
+ * `postgres: walsender replicator 127.0.0.1(40196) streaming 0/3000148`.
+ */
 export function commandOf(pid: number): string {
   return readFile(`/proc/${pid}/cmdline`) ?? ''
 }
@@ -33,7 +39,7 @@ export function signalAll(pids: number[], signal: NodeJS.Signals): void {
   for (const pid of pids) if (parentOf(pid) !== null) process.kill(pid, signal)
 }
 
-/** Stops them as a frozen machine would. Returns what lets them go on. */
+/** Suspends them (SIGSTOP), as if their machine had frozen. Returns a function that resumes them. */
 export function freeze(pids: number[]): () => void {
   signalAll(pids, 'SIGSTOP')
   return () => signalAll(pids, 'SIGCONT')
