@@ -13,7 +13,7 @@ import { type Words, words } from './text.ts'
 const timingClasses = new Set(['late', 'cut_off'])
 const outcomeColors: Record<string, string> = { confirmed: 'teal', dismissed: 'gray', resolved: 'gray', open: 'orange' }
 
-/** One discrepancy: what each side has, and the proposed action. */
+/** One discrepancy: what each side has, and the proposed action while it is open, or who decided it and why. */
 export function DifferenceCard({ difference }: { difference: DifferenceView }) {
   const t = useText(words)
   const format = useFormat()
@@ -110,7 +110,7 @@ function RecordLink({ difference: { record, client, reference } }: { difference:
   const may = useMay()
   if (!record) return null
   const search = client ? `?${new URLSearchParams({ client: client.clientId })}` : ''
-  // A payment in suspense has its own id, which a discrepancy does not always name.
+  // A payment in suspense has another address (/reconciliation/suspense/:id).
   if (record.type === 'suspense' || !may(`${record.type}.read`)) return null
   return (
     <Anchor
@@ -167,6 +167,7 @@ function Decision({ difference }: { difference: DifferenceView }) {
   )
 }
 
+// settle: query the PSP and post its answer; suspend: place in suspense.
 function proposalInWords({ proposal, subject, client }: DifferenceView, t: Words, format: Format): string {
   switch (proposal.action) {
     case 'none':
