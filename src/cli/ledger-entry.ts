@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { postEntry } from '../entries/post.ts'
-import { type ManualAccount, manualAccounts, proposeEntry } from '../entries/propose.ts'
+import { type ManualAccount, manualAccounts, proposeEntryOnce } from '../entries/propose.ts'
 import { listEntries, sumFees } from '../entries/store.ts'
 import type { WrittenType } from '../ledger/accounts.ts'
 import { findClearingBalances } from '../ledger/clearing-store.ts'
@@ -85,18 +85,19 @@ export function entryCommands(program: Command, ledger: Command): void {
     .addOption(account('--credit <account>', 'the account to credit; `acquirer` is what the PSP holds'))
     .action(
       async ({ json, debit, credit, ...options }: EntryOptions & { debit: ManualAccount; credit: ManualAccount }) => {
-        const { amount, description } = options
-        const proposal = await withContext(async (context) => {
+        const { amount, description, key = newUuid() } = options
+        const { proposal, isReplay } = await withContext(async (context) => {
           const merchantId = options.client === undefined ? null : await findMerchant(context, options.client)
           const acquirer = options.acquirer ?? (await findOnlyAcquirer(context))
           const by = byOf(program)
-          return await proposeEntry(context, { merchantId, acquirer, amount, debit, credit, description, by })
+          return await proposeEntryOnce(context, { merchantId, acquirer, amount, debit, credit, description, by, key })
         })
-        const { id, content } = proposal
-        print(
-          { id, state: 'open', ...content },
-          { json, note: `Another person posts it: \`npx guiche proposal approve ${id}\`.` },
-        )
+        const { id, state, content } = proposal
+        const notes = [
+          ...(isReplay ? [`It was already proposed under this key: it is ${state}.`] : []),
+          ...(state === 'open' ? [`Another person posts it: \`npx guiche proposal approve ${id}\`.`] : []),
+        ]
+        print({ id, state, ...content, isReplay }, { json, note: notes.join(' ') })
       },
     )
 

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto'
 import type { ProposedAction } from '../audit/actions.ts'
 import type { By } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { newUuid } from '../lib/secrets.ts'
 import type { ProposalKind } from '../proposals/decide.ts'
-import { propose } from '../proposals/propose.ts'
+import { type ProposedOnce, propose, proposeOnce } from '../proposals/propose.ts'
 import type { ProposalRow } from '../proposals/store.ts'
 import { post, refuse } from './post.ts'
 
@@ -88,6 +89,21 @@ export async function proposeEntry(
 ): Promise<ProposalRow> {
   assertTwoAccounts(content)
   return await keep(deps, manualEntryProposal.name, content, { merchantId, by, recordId })
+}
+
+/**
+ * Like {@link proposeEntry}, but once for each key: the key again returns the first proposal, even after it was decided.
+ *
+ * @throws {AppError} `entry_not_possible`; `idempotency_key_reused` if the content differs
+ */
+export async function proposeEntryOnce(
+  { db, clock }: { db: Db; clock: Clock },
+  { merchantId, by, key, ...content }: ManualEntry & { merchantId: string | null; by: By; key: string },
+): Promise<ProposedOnce> {
+  assertTwoAccounts(content)
+  const recordId = newUuid(createHash('sha256').update(`manual entry ${key}`).digest())
+  const proposal = { kind: manualEntryProposal.name, merchantId, recordId, content, by }
+  return await db.transaction(async (tx) => await proposeOnce(tx, { ...proposal, now: clock.now() }))
 }
 
 export async function proposeCredit(

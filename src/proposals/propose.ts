@@ -1,10 +1,11 @@
 import type { ProposedAction } from '../audit/actions.ts'
 import { type By, isSamePerson, recordAction } from '../audit/record.ts'
 import type { Tx } from '../db/sql.ts'
+import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { type AppError, refusal } from '../lib/errors.ts'
-import { canonicalJson } from '../lib/json.ts'
+import { canonicalJson, differingPaths } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { insertProposal, lockOpenProposal, type ProposalRow, updateProposal } from './store.ts'
+import { findProposalAbout, insertProposal, lockOpenProposal, type ProposalRow, updateProposal } from './store.ts'
 
 export type NewProposal = {
   kind: ProposedAction
@@ -17,6 +18,8 @@ export type NewProposal = {
   now: Date
 }
 
+export type ProposedOnce = { proposal: ProposalRow; isReplay: boolean }
+
 /**
  * Stores an action that needs a second person until one approves it, and records who proposed it. A person's new
  * proposal replaces their earlier one; the same one again, as by a double click, changes nothing.
@@ -24,11 +27,36 @@ export type NewProposal = {
  * @throws {AppError} `proposal_not_possible` while somebody else's proposal about the same record is open
  */
 export async function propose(tx: Tx, proposal: NewProposal): Promise<ProposalRow> {
-  const { kind, merchantId, recordId, content, by, now } = proposal
+  const { kind, recordId, content, by, now } = proposal
   const open = await lockOpenProposal(tx, { kind, recordId })
   if (open && !isSamePerson(open.proposed_by, by.actor)) throw alreadyOpen(open)
   if (open && canonicalJson(open.content) === canonicalJson(content)) return open
   if (open) await updateProposal(tx, open.id, { state: 'replaced', by: by.actor, now })
+  // If another commit was first, its proposal is visible now.
+  return (await insert(tx, proposal)) ?? (await propose(tx, proposal))
+}
+
+/**
+ * Like {@link propose}, but once for each record, whose id stands for an idempotency key: the same proposal again
+ * changes nothing, even after it was decided.
+ *
+ * @throws {AppError} `idempotency_key_reused` if the first proposal about the record had different content
+ */
+export async function proposeOnce(tx: Tx, proposal: NewProposal): Promise<ProposedOnce> {
+  const { merchantId, content } = proposal
+  const first = await findProposalAbout(tx, proposal)
+  if (!first) {
+    const row = await insert(tx, proposal)
+    return row ? { proposal: row, isReplay: false } : await proposeOnce(tx, proposal)
+  }
+  const fields = differingPaths({ ...first.content, merchantId: first.merchant_id }, { ...content, merchantId })
+  if (fields.length > 0) throw idempotencyKeyReused(fields, 'entry')
+  return { proposal: first, isReplay: true }
+}
+
+/** Null when another proposal of this kind is open for the record. */
+async function insert(tx: Tx, proposal: NewProposal): Promise<ProposalRow | null> {
+  const { kind, merchantId, recordId, content, by, now } = proposal
   const row = await insertProposal(tx, {
     id: newUuid(),
     kind,
@@ -38,9 +66,7 @@ export async function propose(tx: Tx, proposal: NewProposal): Promise<ProposalRo
     proposed_by: by.actor,
     proposed_at: now,
   })
-  // Another commit was first: its proposal is visible now.
-  if (!row) return await propose(tx, proposal)
-  await recordAction(tx, { by, action: `${kind}.propose`, merchantId, recordId, details: content, now })
+  if (row) await recordAction(tx, { by, action: `${kind}.propose`, merchantId, recordId, details: content, now })
   return row
 }
 

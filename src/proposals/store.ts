@@ -37,6 +37,17 @@ export async function findProposal(db: Db | Tx, id: string): Promise<ProposalRow
   return rows[0] ?? null
 }
 
+/** The newest proposal about a record, whatever was decided. */
+export async function findProposalAbout(
+  tx: Tx,
+  { kind, recordId }: { kind: string; recordId: string },
+): Promise<ProposalRow | null> {
+  const rows = await tx.query<ProposalRow>(sql`
+    select ${columns} from proposals where kind = ${kind} and record_id = ${recordId}
+    order by proposed_at desc limit 1`)
+  return rows[0] ?? null
+}
+
 export async function lockProposal(tx: Tx, id: string): Promise<ProposalRow | null> {
   const rows = await tx.query<ProposalRow>(sql`
     select ${columns} from proposals where id = ${id} for no key update`)

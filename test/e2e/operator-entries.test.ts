@@ -34,6 +34,8 @@ afterAll(async () => {
 })
 
 const post = async (...args: string[]) => await cli.runJson<Entry>(['ledger', ...args, '--description', 'a test'])
+const manual = (debit: string, credit: string, cents: number) =>
+  `entry --client ${client} --debit ${debit} --credit ${credit} --amount ${cents}`.split(' ')
 const accountsOf = async (id: string): Promise<Record<string, number>> => {
   const rows = await service.db.query<{ account: string; balance: number }>(sql`
     select account, balance from ledger_accounts where merchant_id = ${id} and balance <> 0`)
@@ -48,21 +50,8 @@ const total = async () => {
 /** The merchant owes this: more than its balance was returned under MED. */
 async function owe(cents: number): Promise<void> {
   const { available } = (await service.call<{ available: number }>('/balance')).body
-  const args = [
-    'entry',
-    '--client',
-    client,
-    '--debit',
-    'available',
-    '--credit',
-    'acquirer',
-    '--amount',
-    String(available),
-  ]
-  if (available > 0) await approve((await post(...args)).id)
-  await approve(
-    (await post('entry', '--client', client, '--debit', 'debt', '--credit', 'acquirer', '--amount', String(cents))).id,
-  )
+  if (available > 0) await approve((await post(...manual('available', 'acquirer', available))).id)
+  await approve((await post(...manual('debt', 'acquirer', cents))).id)
 }
 async function approve(id: string): Promise<void> {
   await cli.read(['--as', 'maria', 'proposal', 'approve', id])
@@ -164,8 +153,7 @@ describe('a merchant that owes', () => {
 
 describe('a manual entry', () => {
   it('is posted once when another person approves it', async () => {
-    const args = ['entry', '--client', client, '--debit', 'acquirer', '--credit', 'available', '--amount', '900']
-    const { id } = await post(...args)
+    const { id } = await post(...manual('acquirer', 'available', 900))
     expect(await accountsOf(merchantId)).toEqual({})
     await cli.expectFailure(['proposal', 'approve', id], /nobody can approve their own request/)
     await approve(id)
@@ -174,14 +162,28 @@ describe('a manual entry', () => {
     expect(await accountsOf(merchantId)).toMatchObject({ available: 900 })
   })
 
+  it('is proposed once for each key, even after it was approved, and never with other content', async () => {
+    const args = (cents: number) => [...manual('available', 'acquirer', cents), '--key', 'november']
+    const first = await post(...args(900))
+    expect(first).toMatchObject({ state: 'open', amount: 900, isReplay: false })
+    expect(await post(...args(900))).toEqual({ ...first, isReplay: true })
+    const other = ['ledger', ...args(899), '--description', 'a test']
+    await cli.expectFailure(other, /different content/)
+    await approve(first.id)
+    expect(await post(...args(900))).toEqual({ ...first, state: 'approved', isReplay: true })
+    await cli.expectFailure(other, /different content/)
+    expect(await accountsOf(merchantId)).toEqual({})
+    await approve((await post(...manual('acquirer', 'available', 900))).id)
+  })
+
   it('takes no more than there is', async () => {
-    const short = await post('entry', '--client', client, '--debit', 'available', '--credit', 'fees', '--amount', '901')
+    const short = await post(...manual('available', 'fees', 901))
     await cli.expectFailure(
       ['--as', 'maria', 'proposal', 'approve', short.id],
       /available has R\$ 9,00, which is less than R\$ 9,01/,
     )
     await cli.read(['proposal', 'reject', short.id])
-    const unowed = await post('entry', '--client', client, '--debit', 'available', '--credit', 'debt', '--amount', '1')
+    const unowed = await post(...manual('available', 'debt', 1))
     await cli.expectFailure(['--as', 'maria', 'proposal', 'approve', unowed.id], /The debt is R\$ 0,00/)
     await cli.read(['proposal', 'reject', unowed.id])
   })
