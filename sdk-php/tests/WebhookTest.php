@@ -37,6 +37,22 @@ final class WebhookTest extends TestCase
         }
     }
 
+    public function testATestEventHasTheHistoryAndTheDisputeOfItsStatus(): void
+    {
+        foreach ([
+            'refunded' => ['PROCESSING_REFUND', []],
+            'blocked' => ['PAID', ['OPEN']],
+            'processing_infraction' => ['BLOCKED', ['ACCEPTED']],
+            'infraction' => ['PAID', ['RETURNED']],
+        ] as $status => [$before, $disputeStatuses]) {
+            $data = TestEvent::create("transaction.$status")->data;
+            self::assertSame($before, $data->statusHistory[count($data->statusHistory) - 2]->status);
+            self::assertSame($disputeStatuses, array_map(static fn ($dispute): string => $dispute->status, $data->disputes));
+        }
+        $returned = TestEvent::create('transaction.infraction')->data;
+        self::assertSame($returned->disputes[0]->id, $returned->returns[0]->disputeId);
+    }
+
     public function testHeadersAreReadAsEachFrameworkGivesThem(): void
     {
         ['webhook-id' => $id, 'webhook-timestamp' => $time, 'webhook-signature' => $signature] = SignedWebhook::of(self::SECRET, $body = '{"id":"e","type":"new.type","timestamp":"2026-11-24T00:00:00Z","data":{}}', id: 'e')->headers;

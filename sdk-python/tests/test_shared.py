@@ -131,7 +131,21 @@ class TestingTest(unittest.TestCase):
             refunds = [(one["amount"], one["status"]) for one in data.get("refunds", [])]
             status = {"transaction.refunded": "REFUNDED", "transaction.processing_refund": "PROCESSING"}.get(type)
             self.assertEqual(refunds, [(4200, status)] if status else [])
+            disputes = [(one["amount"], one["status"]) for one in data.get("disputes", [])]
+            status = {
+                "transaction.blocked": "OPEN",
+                "transaction.processing_infraction": "ACCEPTED",
+                "transaction.infraction": "RETURNED",
+            }.get(type)
+            self.assertEqual(disputes, [(4200, status)] if status else [])
+            disputed = {one["id"] for one in data.get("disputes", [])}
+            self.assertTrue({one["disputeId"] for one in data.get("returns", [])} <= disputed)
             self.assertEqual(data.get("failureCode"), "expired" if type == "transaction.failed" else None)
+
+    def test_makes_histories_as_the_service_has_them(self) -> None:
+        types: tuple[TransactionEventType, ...] = ("transaction.refunded", "transaction.processing_infraction")
+        before = [[one["status"] for one in create_test_event(type)["data"]["statusHistory"]][-2] for type in types]
+        self.assertEqual(before, ["PROCESSING_REFUND", "BLOCKED"])
 
     def test_receives_webhooks_that_verify_and_refuses_others(self) -> None:
         with WebhookReceiver(SECRET) as receiver:

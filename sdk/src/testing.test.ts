@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect, it } from 'vitest'
+import { isTransition } from '../../src/transactions/status.ts'
 import type { WebhookEventType } from './event-types.ts'
 import { createTestEvent, createWebhookReceiver, signWebhook } from './testing.ts'
 
@@ -40,13 +41,40 @@ it.each([
   expect(createTestEvent(type).data).toMatchObject({ amountRefunded, amountReturned })
 })
 
+it.each([
+  'transaction.failed',
+  'transaction.paid',
+  'transaction.processing_refund',
+  'transaction.refunded',
+  'transaction.blocked',
+  'transaction.processing_infraction',
+  'transaction.infraction',
+] as const)('makes a %s with a history that Guichê allows', (type) => {
+  const statuses = createTestEvent(type).data.statusHistory.map(({ status }) => status)
+  expect(statuses[0]).toBe('PENDING')
+  const steps = statuses.slice(1).map((to, index) => [statuses[index] ?? to, to] as const)
+  expect(steps.filter(([from, to]) => !isTransition(from, to))).toEqual([])
+})
+
+it.each([
+  ['transaction.blocked', { status: 'OPEN', amountBlocked: 2590, amountReturned: 0 }],
+  ['transaction.processing_infraction', { status: 'ACCEPTED', amountBlocked: 2590, amountReturned: 0 }],
+  ['transaction.infraction', { status: 'RETURNED', amountBlocked: 0, amountReturned: 2590 }],
+] as const)('makes a %s with its dispute', (type, dispute) => {
+  const { disputes = [], infractionDate, returns = [] } = createTestEvent(type).data
+  expect(disputes).toEqual([expect.objectContaining({ ...dispute, amount: 2590, openedAt: infractionDate })])
+  expect(returns.map(({ disputeId }) => disputeId)).toEqual(
+    type === 'transaction.infraction' ? disputes.map(({ id }) => id) : [],
+  )
+})
+
 it('makes a record with the fields that the test sets, and those that follow from them', () => {
   const { data } = createTestEvent('transaction.paid', { amount: 100, id: 'mine', sequence: 9 })
   expect(data).toMatchObject({ id: 'mine', amountPaid: 100, sequence: 9 })
   const refunded = createTestEvent('transaction.refunded', { amount: 100 })
   expect(refunded.data).toMatchObject({ amountRefunded: 100, refunds: [{ amount: 100, status: 'REFUNDED' }] })
   const returned = createTestEvent('transaction.infraction', { amount: 100 })
-  expect(returned.data).toMatchObject({ amountReturned: 100, returns: [{ amount: 100, disputeId: null }] })
+  expect(returned.data).toMatchObject({ amountReturned: 100, returns: [{ amount: 100 }] })
 })
 
 it('answers 204 to webhooks that verify and keeps them, and 401 to others', async () => {

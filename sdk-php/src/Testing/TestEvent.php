@@ -10,7 +10,21 @@ use Guiche\WebhookEvent;
 final class TestEvent
 {
     private const AMOUNT = 2590;
-    private const UNPAID = ['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED'];
+    private const BEFORE_PAYMENT = ['PENDING', 'PIX_QRCODE_GENERATED'];
+    /** The statuses that a transaction has before each one. */
+    private const STATUSES_BEFORE = [
+        'PENDING' => [],
+        'PIX_QRCODE_GENERATED' => ['PENDING'],
+        'FAILED' => self::BEFORE_PAYMENT,
+        'PAID' => self::BEFORE_PAYMENT,
+        'PROCESSING_REFUND' => [...self::BEFORE_PAYMENT, 'PAID'],
+        'REFUNDED' => [...self::BEFORE_PAYMENT, 'PAID', 'PROCESSING_REFUND'],
+        'BLOCKED' => [...self::BEFORE_PAYMENT, 'PAID'],
+        'PROCESSING_INFRACTION' => [...self::BEFORE_PAYMENT, 'PAID', 'BLOCKED'],
+        // The bank returns the payment under MED without a dispute before.
+        'INFRACTION' => [...self::BEFORE_PAYMENT, 'PAID'],
+    ];
+    private const DISPUTE_STATUSES = ['BLOCKED' => 'OPEN', 'PROCESSING_INFRACTION' => 'ACCEPTED', 'INFRACTION' => 'RETURNED'];
 
     /**
      * `data` sets the fields that matter to the test.
@@ -41,23 +55,22 @@ final class TestEvent
     /** @return array<string, mixed> */
     private static function makeTransaction(string $status, int $amount): array
     {
-        $isPaid = !in_array($status, self::UNPAID, true);
-        $path = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'];
-        $before = array_slice($path, 0, $isPaid ? 3 : ($status === 'FAILED' ? 2 : 1));
+        $path = [...self::STATUSES_BEFORE[$status] ?? [], $status];
+        $disputes = self::makeDisputes($status, $amount);
         return [
             'id' => self::uuid(),
             'acquirer' => 'simulator',
             'amount' => $amount,
             'paymentMethod' => 'PIX',
             'isInfoProduct' => true,
-            ...self::history([...array_values(array_diff($before, [$status])), $status]),
-            ...($isPaid ? [
+            ...self::history($path),
+            ...(in_array('PAID', $path, true) ? [
                 'amountPaid' => $amount,
                 'amountRefunded' => $status === 'REFUNDED' ? $amount : 0,
                 'refunds' => in_array($status, ['REFUNDED', 'PROCESSING_REFUND'], true) ? [self::makeRefund($status, $amount)] : [],
                 'amountReturned' => $status === 'INFRACTION' ? $amount : 0,
-                'disputes' => [],
-                'returns' => $status === 'INFRACTION' ? [self::makeReturn($amount)] : [],
+                'disputes' => $disputes,
+                'returns' => $status === 'INFRACTION' ? [self::makeReturn($disputes[0]['id'], $amount)] : [],
                 'paymentDate' => self::now(),
                 'endToEnd' => self::endToEnd(),
                 'payer' => [
@@ -68,7 +81,7 @@ final class TestEvent
                     'pix' => ['key' => 'maria@example.com', 'type' => 'EMAIL'],
                 ],
             ] : []),
-            'infractionDate' => preg_match('/INFRACTION|BLOCKED/', $status) === 1 ? self::now() : null,
+            'infractionDate' => $disputes[0]['openedAt'] ?? null,
             'pixResponse' => [
                 'uri' => '00020101021226580014br.gov.bcb.pix2536pix.example.com/qr/v2/not-to-be-paid5204000053039865802BR5904LOJA6009SAO PAULO62070503***6304C0DE',
                 'qrCodeBase64' => 'data:image/png;base64,iVBORw0KGgo=',
@@ -94,13 +107,34 @@ final class TestEvent
     }
 
     /**
-     * As of a bank that returns it under MED without a dispute before.
+     * The dispute that gives a transaction its status. Guichê also records one for a return without a dispute before.
      *
-     * @return array<string, mixed>
+     * @return list<array<string, mixed>>
      */
-    private static function makeReturn(int $amount): array
+    private static function makeDisputes(string $transactionStatus, int $amount): array
     {
-        return ['endToEndRefund' => self::returnId(), 'amount' => $amount, 'disputeId' => null, 'date' => self::now()];
+        $status = self::DISPUTE_STATUSES[$transactionStatus] ?? null;
+        if ($status === null) {
+            return [];
+        }
+        $isReturned = $status === 'RETURNED';
+        return [[
+            'id' => self::uuid(),
+            'amount' => $amount,
+            'amountReturned' => $isReturned ? $amount : 0,
+            'amountBlocked' => $isReturned ? 0 : $amount,
+            'status' => $status,
+            'reason' => $isReturned ? null : 'Made up for a test',
+            'openedAt' => self::now(),
+            'deadline' => null,
+            'finishedAt' => $isReturned ? self::now() : null,
+        ]];
+    }
+
+    /** @return array<string, mixed> */
+    private static function makeReturn(string $disputeId, int $amount): array
+    {
+        return ['endToEndRefund' => self::returnId(), 'amount' => $amount, 'disputeId' => $disputeId, 'date' => self::now()];
     }
 
     /** @return array<string, mixed> */

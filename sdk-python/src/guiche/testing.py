@@ -21,8 +21,21 @@ __all__ = ["SignedWebhook", "WebhookReceiver", "create_test_event", "sign_webhoo
 
 _AMOUNT = 2590
 _BODY_MAX = 1024 * 1024
-# Statuses before a payment.
-_UNPAID = ("PENDING", "PIX_QRCODE_GENERATED", "FAILED")
+_BEFORE_PAYMENT = ("PENDING", "PIX_QRCODE_GENERATED")
+# The statuses that a transaction has before each one. INFRACTION: the bank returns the payment under MED without a
+# dispute before.
+_STATUSES_BEFORE: dict[str, tuple[str, ...]] = {
+    "PENDING": (),
+    "PIX_QRCODE_GENERATED": ("PENDING",),
+    "FAILED": _BEFORE_PAYMENT,
+    "PAID": _BEFORE_PAYMENT,
+    "PROCESSING_REFUND": (*_BEFORE_PAYMENT, "PAID"),
+    "REFUNDED": (*_BEFORE_PAYMENT, "PAID", "PROCESSING_REFUND"),
+    "BLOCKED": (*_BEFORE_PAYMENT, "PAID"),
+    "PROCESSING_INFRACTION": (*_BEFORE_PAYMENT, "PAID", "BLOCKED"),
+    "INFRACTION": (*_BEFORE_PAYMENT, "PAID"),
+}
+_DISPUTE_STATUSES = {"BLOCKED": "OPEN", "PROCESSING_INFRACTION": "ACCEPTED", "INFRACTION": "RETURNED"}
 
 
 @overload
@@ -194,15 +207,15 @@ class WebhookReceiver:
 
 
 def _make_transaction(status: str, now: datetime, amount: int) -> dict[str, Any]:
-    is_paid = status not in _UNPAID
-    path = ["PENDING", "PIX_QRCODE_GENERATED", "PAID"][: 3 if is_paid else 2 if status == "FAILED" else 1]
+    path = [*_STATUSES_BEFORE[status], status]
+    disputes = _make_disputes(status, now, amount)
     paid = {
         "amountPaid": amount,
         "amountRefunded": amount if status == "REFUNDED" else 0,
         "refunds": [_make_refund(status, now, amount)] if status in ("REFUNDED", "PROCESSING_REFUND") else [],
         "amountReturned": amount if status == "INFRACTION" else 0,
-        "disputes": [],
-        "returns": [_make_return(now, amount)] if status == "INFRACTION" else [],
+        "disputes": disputes,
+        "returns": [_make_return(one["id"], now, amount) for one in disputes] if status == "INFRACTION" else [],
         "paymentDate": _to_text(now),
         "endToEnd": _make_end_to_end(now),
         "payer": _PAYER,
@@ -213,9 +226,9 @@ def _make_transaction(status: str, now: datetime, amount: int) -> dict[str, Any]
         "amount": amount,
         "paymentMethod": "PIX",
         "isInfoProduct": True,
-        **_history([one for one in path if one != status] + [status], now),
-        **(paid if is_paid else {}),
-        "infractionDate": _to_text(now) if "INFRACTION" in status or status == "BLOCKED" else None,
+        **_history(path, now),
+        **(paid if "PAID" in path else {}),
+        "infractionDate": disputes[0]["openedAt"] if disputes else None,
         "pixResponse": {
             "uri": "00020101021226580014br.gov.bcb.pix2536pix.example.com/qr/v2/not-to-be-paid5204000053039865802BR"
             "5904LOJA6009SAO PAULO62070503***6304C0DE",
@@ -239,9 +252,28 @@ def _make_refund(status: str, now: datetime, amount: int) -> dict[str, Any]:
     }
 
 
-def _make_return(now: datetime, amount: int) -> dict[str, Any]:
-    """As of a bank that returns it under MED without a dispute before."""
-    return {"endToEndRefund": _make_return_id(now), "amount": amount, "disputeId": None, "date": _to_text(now)}
+def _make_disputes(transaction_status: str, now: datetime, amount: int) -> list[dict[str, Any]]:
+    """The dispute that gives a transaction its status. Guichê also records one for a return without a dispute before."""
+    status = _DISPUTE_STATUSES.get(transaction_status)
+    if status is None:
+        return []
+    is_returned = status == "RETURNED"
+    dispute = {
+        "id": str(uuid.uuid4()),
+        "amount": amount,
+        "amountReturned": amount if is_returned else 0,
+        "amountBlocked": 0 if is_returned else amount,
+        "status": status,
+        "reason": None if is_returned else "Made up for a test",
+        "openedAt": _to_text(now),
+        "deadline": None,
+        "finishedAt": _to_text(now) if is_returned else None,
+    }
+    return [dispute]
+
+
+def _make_return(dispute_id: str, now: datetime, amount: int) -> dict[str, Any]:
+    return {"endToEndRefund": _make_return_id(now), "amount": amount, "disputeId": dispute_id, "date": _to_text(now)}
 
 
 def _make_withdrawal(status: str, now: datetime, amount: int) -> dict[str, Any]:

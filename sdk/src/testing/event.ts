@@ -1,6 +1,8 @@
 import type { WebhookEventOf, WebhookEventType } from '../event-types.ts'
 import type {
   AccountHolder,
+  Dispute,
+  DisputeStatus,
   Refund,
   Return,
   Transaction,
@@ -33,39 +35,51 @@ export function createTestEvent<Type extends WebhookEventType>(
     timestamp: now.toISOString(),
     data: { ...made, sequence: made.statusHistory.length - 1, ...data },
   }
-  // The record was made for the status that the type names.
+  // TypeScript cannot see that the record has the status that `type` names.
   return event as unknown as WebhookEventOf<Type>
 }
 
-type Made = { now: Date; amount?: number }
+type RecordOptions = { now: Date; amount?: number }
 
 const amountDefault = 2590
-/** Statuses before a payment. */
-const unpaid: readonly TransactionStatus[] = ['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']
+const beforePayment: readonly TransactionStatus[] = ['PENDING', 'PIX_QRCODE_GENERATED']
 
-function makeTransaction(status: TransactionStatus, { now, amount = amountDefault }: Made): Transaction {
-  const isPaid = !unpaid.includes(status)
-  const path: TransactionStatus[] = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
-  const before = path.slice(0, isPaid ? 3 : status === 'FAILED' ? 2 : 1).filter((one) => one !== status)
+/** The statuses that a transaction has before each one. */
+const statusesBefore: Readonly<Record<TransactionStatus, readonly TransactionStatus[]>> = {
+  PENDING: [],
+  PIX_QRCODE_GENERATED: ['PENDING'],
+  FAILED: beforePayment,
+  PAID: beforePayment,
+  PROCESSING_REFUND: [...beforePayment, 'PAID'],
+  REFUNDED: [...beforePayment, 'PAID', 'PROCESSING_REFUND'],
+  BLOCKED: [...beforePayment, 'PAID'],
+  PROCESSING_INFRACTION: [...beforePayment, 'PAID', 'BLOCKED'],
+  // The bank returns the payment under MED without a dispute before.
+  INFRACTION: [...beforePayment, 'PAID'],
+}
+
+function makeTransaction(status: TransactionStatus, { now, amount = amountDefault }: RecordOptions): Transaction {
+  const isPaid = status === 'PAID' || statusesBefore[status].includes('PAID')
+  const disputes = makeDisputes(status, { now, amount })
   return {
     id: crypto.randomUUID(),
     acquirer: 'simulator',
     amount,
     paymentMethod: 'PIX',
     isInfoProduct: true,
-    ...history([...before, status], now),
+    ...history([...statusesBefore[status], status], now),
     ...(isPaid && {
       amountPaid: amount,
       amountRefunded: status === 'REFUNDED' ? amount : 0,
       refunds: status === 'REFUNDED' || status === 'PROCESSING_REFUND' ? [makeRefund(status, { now, amount })] : [],
       amountReturned: status === 'INFRACTION' ? amount : 0,
-      disputes: [],
-      returns: status === 'INFRACTION' ? [makeReturn({ now, amount })] : [],
+      disputes,
+      returns: status === 'INFRACTION' ? disputes.map(({ id }) => makeReturn(id, { now, amount })) : [],
       paymentDate: now.toISOString(),
       endToEnd: makeEndToEnd(now),
       payer,
     }),
-    infractionDate: /INFRACTION|BLOCKED/.test(status) ? now.toISOString() : null,
+    infractionDate: disputes[0]?.openedAt ?? null,
     pixResponse: {
       uri: '00020101021226580014br.gov.bcb.pix2536pix.example.com/qr/v2/not-to-be-paid5204000053039865802BR5904LOJA6009SAO PAULO62070503***6304C0DE',
       qrCodeBase64: 'data:image/png;base64,iVBORw0KGgo=',
@@ -76,7 +90,7 @@ function makeTransaction(status: TransactionStatus, { now, amount = amountDefaul
   }
 }
 
-function makeRefund(status: 'REFUNDED' | 'PROCESSING_REFUND', { now, amount }: Required<Made>): Refund {
+function makeRefund(status: 'REFUNDED' | 'PROCESSING_REFUND', { now, amount }: Required<RecordOptions>): Refund {
   const isDone = status === 'REFUNDED'
   return {
     id: crypto.randomUUID(),
@@ -88,12 +102,37 @@ function makeRefund(status: 'REFUNDED' | 'PROCESSING_REFUND', { now, amount }: R
   }
 }
 
-/** As of a bank that returns it under MED without a dispute before. */
-function makeReturn({ now, amount }: Required<Made>): Return {
-  return { endToEndRefund: makeReturnId(now), amount, disputeId: null, date: now.toISOString() }
+const disputeStatuses: Partial<Record<TransactionStatus, DisputeStatus>> = {
+  BLOCKED: 'OPEN',
+  PROCESSING_INFRACTION: 'ACCEPTED',
+  INFRACTION: 'RETURNED',
 }
 
-function makeWithdrawal(status: WithdrawalStatus, { now, amount = amountDefault }: Made): Withdrawal {
+/** The dispute that gives a transaction its status. Guichê also records one for a return without a dispute before. */
+function makeDisputes(transactionStatus: TransactionStatus, { now, amount }: Required<RecordOptions>): Dispute[] {
+  const status = disputeStatuses[transactionStatus]
+  if (status === undefined) return []
+  const isReturned = status === 'RETURNED'
+  return [
+    {
+      id: crypto.randomUUID(),
+      amount,
+      amountReturned: isReturned ? amount : 0,
+      amountBlocked: isReturned ? 0 : amount,
+      status,
+      reason: isReturned ? null : 'Made up for a test',
+      openedAt: now.toISOString(),
+      deadline: null,
+      finishedAt: isReturned ? now.toISOString() : null,
+    },
+  ]
+}
+
+function makeReturn(disputeId: string, { now, amount }: Required<RecordOptions>): Return {
+  return { endToEndRefund: makeReturnId(now), amount, disputeId, date: now.toISOString() }
+}
+
+function makeWithdrawal(status: WithdrawalStatus, { now, amount = amountDefault }: RecordOptions): Withdrawal {
   const hasLeft = status === 'PROCESSED' || status === 'REFUNDED'
   const path: WithdrawalStatus[] = ['PENDING', 'PROCESSING', 'PROCESSED']
   const steps = status === 'REFUNDED' ? 3 : /CANCELED|REJECTED|PROCESSING/.test(status) ? 1 : 2
