@@ -160,3 +160,13 @@ function fromSnapshot(snapshot: Serialized<Changeable>): Changeable {
     infraction_date: date(snapshot.infraction_date),
   }
 }
+
+/**
+ * Refunds and disputes are handled by the acquirer that holds the money. If another one gave the QR code, they swap
+ * places: the one that gave the QR code becomes the first of `other_acquirers`.
+ */
+export function moneyAt(row: Pick<LockedTransaction, 'acquirer' | 'other_acquirers'>, acquirer: string) {
+  if (row.acquirer === acquirer) return {}
+  const others = row.other_acquirers.filter((name) => name !== acquirer)
+  return { acquirer, other_acquirers: [row.acquirer, ...others] }
+}

@@ -5,11 +5,11 @@ import { nextCheckAt } from '../jobs/due-checks.ts'
 import { forEachConcurrent } from '../lib/concurrent.ts'
 import { cents } from '../lib/money.ts'
 import { toTxid } from '../pix/ids.ts'
-import { changeStatus } from './change.ts'
+import { changeStatus, moneyAt } from './change.ts'
 import { toChargeTexts } from './content.ts'
 import type { Failing } from './fail.ts'
 import { findMerchantName } from './owner-store.ts'
-import { moneyAt, type SettleDeps, settleOwned } from './settle.ts'
+import { type SettleDeps, settleOwned } from './settle.ts'
 import { failureMessages } from './status.ts'
 import {
   findDueTransactions,

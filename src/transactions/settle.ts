@@ -19,7 +19,7 @@ import { leaveSuspense } from '../suspense/attribute.ts'
 import { takeDisputesOf } from '../suspense/dispute-store.ts'
 import { lockSuspenseOf, type SuspenseRow } from '../suspense/store.ts'
 import { type ChangeDeliveries, type OwnEvents, sendAfter } from '../webhooks/own-events.ts'
-import { changeStatuses, type Move } from './change.ts'
+import { changeStatuses, type Move, moneyAt } from './change.ts'
 import { followDispute } from './dispute/dispute.ts'
 import { recordReturns, settleReturns } from './dispute/returns.ts'
 import { type Failing, failTransactions } from './fail.ts'
@@ -29,17 +29,21 @@ import { recordingLock, suspendDuplicate } from './suspend.ts'
 import { toTransactionView } from './view.ts'
 
 /**
- * Payments per commit, and commits in progress at once: the second queries the database while the first waits for the
- * disk.
+ * The most payments in one commit, and the most commits in progress at once: one commit runs its queries while the
+ * other waits for the disk. A second commit starts only with `minConcurrentBatch` payments.
  */
 const batchPaymentsMax = 64
 const batchesMax = 2
 const minConcurrentBatch = 16
+/** For `findOwner` only: how long the few ids that came during a batch wait for more after it. */
 const lingerMs = 5
 /** Reads need no commit, so their batches are larger. */
 const batchReadsMax = 256
 
-/** The first statements of {@link recordPayments} only lock and read. */
+/**
+ * Sent in one round trip with the first statements of {@link recordPayments}: these only lock and read, so they need
+ * not wait for the lock's answer.
+ */
 const lockAhead: AdvisoryLock = { ...recordingLock, isAhead: true }
 
 export type SettleDeps = {
@@ -51,7 +55,10 @@ export type SettleDeps = {
   wakeDeliveries: () => void
 }
 
-/** What all callers of settling share: commits of many payments, and the webhooks that are sent from memory. */
+/**
+ * Shared by all callers, so that many payments share one commit. After it, this process sends the webhooks that it has
+ * leased, without reading them from the queue.
+ */
 export type Settlement = {
   /** Null when there is no transaction with this id. */
   findOwner: (id: string) => Promise<Owner | null>
@@ -62,15 +69,17 @@ export type Settlement = {
 }
 
 /**
- * settled: PAID now. already: recorded before. duplicate: another payment paid the transaction first, and this one is
- * sent back. gone: the payment belongs to another transaction; or it was placed in suspense, because it named no
- * transaction then, and has left it since, in whole or in part.
+ * settled: PAID now. already: recorded before. duplicate: another payment paid the transaction first. This one is
+ * placed in suspense and sent back, unless it is disputed or has paid another transaction. gone: the payment belongs to
+ * another transaction; or it was placed in suspense, because it named no transaction then, and has left it since, in
+ * whole or in part.
  */
 type Recorded = 'settled' | 'already' | 'duplicate' | 'gone'
 /**
- * No payment is known. unpaid: no acquirer that was asked for a charge knows of one. completed: an acquirer says that
- * the charge was paid, but does not show the payment yet. removed: unpaid, and the acquirer that gave the code has
- * removed the charge, so nobody can pay it any more.
+ * No payment is known. unpaid: no acquirer that was asked for a charge knows of one; if a payment was reported, its
+ * acquirer does not show that payment. completed: an acquirer says that the charge was paid, but does not show the
+ * payment yet. removed: unpaid, and the acquirer that gave the QR code has removed the charge, so nobody can pay it any
+ * more.
  */
 export type Unsettled = 'unpaid' | 'completed' | 'removed'
 export type Settled = Recorded | Unsettled
@@ -83,7 +92,8 @@ export type ReportedPayment = { acquirer: string; endToEndId: string }
  * Safe to call any number of times: a payment is recorded once.
  *
  * @param reported which acquirer to ask, and for which payment. It is fetched individually if its charge does not list
- *   it, as with some PSPs. Without `reported`, every acquirer that may have a charge is asked.
+ *   it, as with some PSPs. Without `reported`, every acquirer that may have a charge is asked in turn, until one shows
+ *   a payment. None is asked if the transaction is already paid.
  * @throws {AcquirerUnavailable} when the outcome is not known
  */
 export async function settleTransaction(
@@ -122,7 +132,7 @@ async function followReturns(deps: SettleDeps, { acquirer, payment }: Found): Pr
 }
 
 const goneMessage =
-  'a transaction was paid by a payment that belongs to another one, or that was sent back from suspense'
+  'a payment reported for a transaction was not recorded: it belongs to another transaction, or has left suspense in whole or in part'
 
 /** Whether this acquirer may have a charge under the transaction's txid. Reports of other acquirers do not count. */
 export function mayHaveCharge({ acquirer, other_acquirers: others }: Owner, name: string): boolean {
@@ -225,7 +235,8 @@ export function createSettlement({
 
 /**
  * Records payments of any number of merchants in one commit: on two fully loaded cores 2,000 a second, against 250 one
- * by one. Records are locked first, then accounts, each in one order. The transaction holds {@link recordingLock}.
+ * by one. Records are locked first, then accounts, each in one order. The caller's database transaction must hold
+ * {@link recordingLock}.
  */
 export async function recordPayments(
   tx: Tx,
@@ -239,33 +250,28 @@ export async function recordPayments(
   })
   const locked = await lockToBePaid(tx, toBePaid, now)
   const suspenseRows = await lockSuspended(tx, payments, locked)
-  const rows = new Map(locked.map((row) => [toKey(row.merchant_id, row.id), row]))
+  const rows = new Map(locked.map((row) => [toTransactionKey(row.merchant_id, row.id), row]))
   const fresh: Fresh[] = []
   const used = new Set<string>()
   const paidBy = new Map([...rows].map(([key, row]) => [key, row.end_to_end]))
   const recorded = payments.map((confirmed): Recorded | null => {
-    const key = toKey(confirmed.merchantId, confirmed.id)
+    const key = toTransactionKey(confirmed.merchantId, confirmed.id)
     const [row, by] = [rows.get(key), paidBy.get(key)]
     if (!row) return null
     const { endToEndId } = confirmed.payment
     if (by) return by === endToEndId ? 'already' : 'duplicate'
-    const place = toPlace(confirmed.acquirer.name, endToEndId)
-    const taken = takenBy.get(place)
-    const inSuspense = suspenseRows.get(place) ?? null
+    const paymentKey = toPaymentKey(confirmed.acquirer.name, endToEndId)
+    const taken = takenBy.get(paymentKey)
+    const inSuspense = suspenseRows.get(paymentKey) ?? null
     // A payment pays one transaction, even if an acquirer has listed it with two.
-    if ((inSuspense && !isWhole(inSuspense)) || (taken && taken !== confirmed.id) || used.has(place)) return 'gone'
-    used.add(place)
+    const isTaken = (taken && taken !== confirmed.id) || used.has(paymentKey)
+    if (isTaken || (inSuspense && !isUntouched(inSuspense))) return 'gone'
+    used.add(paymentKey)
     // Another payment of the same transaction may be in this batch.
     paidBy.set(key, endToEndId)
     const { amount } = confirmed.payment
-    fresh.push({
-      ...confirmed,
-      row,
-      whole: row,
-      inSuspense,
-      amount,
-      fee: Math.min(amount, computeFee(row.fee_rule, amount)),
-    })
+    const fee = Math.min(amount, computeFee(row.fee_rule, amount))
+    fresh.push({ ...confirmed, row, createdRow: row, inSuspense, amount, fee })
     return 'settled'
   })
   if (fresh.length > 0) await recordFresh(tx, fresh, now, own)
@@ -273,12 +279,12 @@ export async function recordPayments(
 }
 
 /**
- * `whole`: the row with what never changes. `inSuspense`: the payment was placed in suspense before its transaction was
- * known.
+ * `row`: the fields that change, replaced after each change of status. `createdRow`: the row as it was locked, with the
+ * fields that never change. `inSuspense`: the payment was placed in suspense before its transaction was known.
  */
 type Fresh = Confirmed & {
   row: LockedTransaction
-  whole: WholeTransaction
+  createdRow: WholeTransaction
   inSuspense: SuspenseRow | null
   amount: number
   fee: number
@@ -293,10 +299,10 @@ async function lockUnnamed(tx: Tx, payments: Confirmed[]): Promise<Map<string, s
   const unnamed = payments.filter(({ payment }) => payment.txid === null).map(({ payment }) => payment.endToEndId)
   if (unnamed.length === 0) return new Map()
   const rows = await lockPaidBy(tx, [...new Set(unnamed)].sort(compare))
-  return new Map(rows.map((row) => [toPlace(row.acquirer, row.end_to_end ?? ''), row.id]))
+  return new Map(rows.map((row) => [toPaymentKey(row.acquirer, row.end_to_end ?? ''), row.id]))
 }
 
-/** Such payments are rare; only they need another query. */
+/** The payments of the batch that are or were in suspense, locked. They are rare, and only they need this query. */
 async function lockSuspended(
   tx: Tx,
   payments: Confirmed[],
@@ -304,12 +310,12 @@ async function lockSuspended(
 ): Promise<Map<string, SuspenseRow>> {
   const suspended = new Set(locked.flatMap((row) => row.suspended ?? []))
   if (suspended.size === 0) return new Map()
-  const places = payments.map(({ acquirer, payment }) => ({ acquirer: acquirer.name, endToEndId: payment.endToEndId }))
-  const rows = await lockSuspenseOf(tx, places)
-  return new Map(rows.map((row) => [toPlace(row.acquirer, row.end_to_end), row]))
+  const keys = payments.map(({ acquirer, payment }) => ({ acquirer: acquirer.name, endToEndId: payment.endToEndId }))
+  const rows = await lockSuspenseOf(tx, keys)
+  return new Map(rows.map((row) => [toPaymentKey(row.acquirer, row.end_to_end), row]))
 }
 
-function isWhole({ status, taken_amount: taken }: SuspenseRow): boolean {
+function isUntouched({ status, taken_amount: taken }: SuspenseRow): boolean {
   return status === 'held' && taken === 0
 }
 
@@ -318,10 +324,10 @@ async function recordFresh(tx: Tx, fresh: Fresh[], now: Date, own: OwnEvents | n
   const attributions: Posting[] = []
   for (const { inSuspense, ...one } of entries)
     if (inSuspense) attributions.push(await leaveSuspense(tx, inSuspense, one, now))
-  const kept = await takeKeptDisputes(tx, entries)
-  const moves = entries.map(({ row, whole, payment, acquirer, amount, fee, charge }): Move => {
+  const suspenseDisputes = await takeDisputesFromSuspense(tx, entries)
+  const moves = entries.map(({ row, createdRow, payment, acquirer, amount, fee, charge }): Move => {
     const set = {
-      ...missingCode(whole, charge),
+      ...missingCode(createdRow, charge),
       ...moneyAt(row, acquirer.name),
       amount_paid: amount,
       payment_date: payment.paidAt,
@@ -334,39 +340,44 @@ async function recordFresh(tx: Tx, fresh: Fresh[], now: Date, own: OwnEvents | n
     return { row, to: 'PAID', now, checkAt: null, set }
   })
   const changed = await changeStatuses(tx, moves, { before: attributions, own })
-  // After the accounts: disputes and returns lock only the same records again.
+  // Runs after the accounts are locked, against the usual order. That is safe: disputes and returns lock only records
+  // that this commit has already locked.
   for (const [index, row] of changed.entries()) {
     const entry = entries[index]
     if (!entry) continue
-    own?.show(row.id, () => toTransactionView({ ...entry.whole, ...row }))
+    own?.show(row.id, () => toTransactionView({ ...entry.createdRow, ...row }))
     let current: LockedTransaction = row
-    for (const found of kept.get(entry) ?? []) current = await followDispute(tx, current, { found, payment: null }, now)
+    for (const found of suspenseDisputes.get(entry) ?? [])
+      current = await followDispute(tx, current, { found, payment: null }, now)
     await recordReturns(tx, current, entry.payment, now)
   }
 }
 
 /** What was disputed in suspense is blocked in the commit that attributes it. */
-async function takeKeptDisputes(tx: Tx, entries: Fresh[]): Promise<Map<Fresh, DisputeFound[]>> {
-  const kept = new Map<Fresh, DisputeFound[]>()
+async function takeDisputesFromSuspense(tx: Tx, entries: Fresh[]): Promise<Map<Fresh, DisputeFound[]>> {
+  const disputes = new Map<Fresh, DisputeFound[]>()
   for (const entry of entries) {
     if (!entry.inSuspense) continue
     const { acquirer, payment } = entry
-    kept.set(entry, await takeDisputesOf(tx, { acquirer: acquirer.name, endToEndId: payment.endToEndId }))
+    disputes.set(entry, await takeDisputesOf(tx, { acquirer: acquirer.name, endToEndId: payment.endToEndId }))
   }
-  return kept
+  return disputes
 }
 
-/** A transaction that was paid before our own request for a code was answered first becomes PIX_QRCODE_GENERATED. */
+/**
+ * If a transaction was paid before the acquirer answered our request for its QR code, it becomes PIX_QRCODE_GENERATED
+ * first.
+ */
 async function giveCodes(tx: Tx, fresh: Fresh[], now: Date): Promise<Fresh[]> {
   const pending = fresh.filter(({ row }) => row.status === 'PENDING')
   const coded = await changeStatuses(
     tx,
-    pending.map(({ row, whole, charge, acquirer }) => ({
+    pending.map(({ row, createdRow, charge, acquirer }) => ({
       row,
       to: 'PIX_QRCODE_GENERATED',
       now,
       checkAt: null,
-      set: { ...missingCode(whole, charge), ...moneyAt(row, acquirer.name) },
+      set: { ...missingCode(createdRow, charge), ...moneyAt(row, acquirer.name) },
     })),
   )
   const rowOf = new Map(pending.map((one, index) => [one, coded[index]]))
@@ -380,20 +391,10 @@ function missingCode({ pix_uri, created_at, pix_expiration_seconds }: WholeTrans
   return { pix_uri: charge?.uri ?? null, pix_expires_at: charge?.expiresAt ?? requested }
 }
 
-/**
- * Refunds and disputes are handled by the acquirer that holds the money. If another one gave the code, they swap
- * places: the one that gave the code becomes the first of `other_acquirers`.
- */
-export function moneyAt(row: Pick<LockedTransaction, 'acquirer' | 'other_acquirers'>, acquirer: string) {
-  if (row.acquirer === acquirer) return {}
-  const others = row.other_acquirers.filter((name) => name !== acquirer)
-  return { acquirer, other_acquirers: [row.acquirer, ...others] }
-}
-
-function toPlace(acquirer: string, endToEndId: string): string {
+function toPaymentKey(acquirer: string, endToEndId: string): string {
   return `${acquirer} ${endToEndId}`
 }
 
-function toKey(merchantId: string, id: string): string {
+function toTransactionKey(merchantId: string, id: string): string {
   return `${merchantId} ${id}`
 }

@@ -360,7 +360,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'refunds go to the acquirer of the code, not to the one that holds the money',
-    edits: [edit('src/transactions/settle.ts', 'if (row.acquirer === acquirer) return {}', 'if (acquirer) return {}')],
+    edits: [edit('src/transactions/change.ts', 'if (row.acquirer === acquirer) return {}', 'if (acquirer) return {}')],
     caughtBy: severalAcquirersTest,
   },
   {

@@ -212,7 +212,7 @@ export const operationMutations: Mutation[] = [
   },
   {
     name: 'the webhook of a payment shows its transaction as it was before',
-    edits: [edit('src/transactions/settle.ts', '{ ...entry.whole, ...row }', '{ ...row, ...entry.whole }')],
+    edits: [edit('src/transactions/settle.ts', '{ ...entry.createdRow, ...row }', '{ ...row, ...entry.createdRow }')],
     caughtBy: 'src/webhooks/own.test.ts',
   },
   {
