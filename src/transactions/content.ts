@@ -8,7 +8,8 @@ import type { TransactionRow } from './store.ts'
 
 /**
  * The content of a create request after defaults and normalisation (documents without punctuation). Two requests with
- * equal content request the same transaction. The fields are named as in the request.
+ * the same idempotency key are the same request if their contents are equal in {@link toNormalForm}. The fields are
+ * named as in the request.
  */
 export type TransactionContent = ReturnType<typeof toContent>
 
@@ -40,7 +41,7 @@ export function contentOf(row: TransactionRow): TransactionContent {
     webhookUrl: row.webhook_url,
     returnUrl: row.return_url,
     externalCode: row.external_code,
-    customer: row.customer ? toStoredOrder(row.customer) : null,
+    customer: row.customer ? pickCustomer(row.customer) : null,
     seller: row.seller,
     isInfoProduct: row.is_info_product,
     address: row.address ? pickAddress(row.address) : null,
@@ -53,7 +54,10 @@ export function contentOf(row: TransactionRow): TransactionContent {
   }
 }
 
-/** What the acquirer may show to the payer. A stored transaction gives the same as its request. */
+/**
+ * What the acquirer may show to the payer. The result is the same from the request and from the stored row, so a
+ * repeated request to the acquirer sends the same texts.
+ */
 export function toChargeTexts(
   merchantName: string,
   content: Pick<TransactionRow, 'customer' | 'seller' | 'items' | 'description'>,
@@ -97,12 +101,12 @@ export function differingFields(left: TransactionContent, right: TransactionCont
 
 type Input<Name extends keyof CreateTransactionInput> = NonNullable<CreateTransactionInput[Name]>
 
-/** Keeps only the fields that the service interface names; others are ignored. */
 function toCustomer(customer: Input<'customer'>) {
-  return toStoredOrder({ ...customer, document: toDocument(customer.document) })
+  return pickCustomer({ ...customer, document: toDocument(customer.document) })
 }
 
-function toStoredOrder<Document>(customer: Omit<Input<'customer'>, 'document'> & { document: Document }) {
+/** Keeps only the fields that the API names; others are ignored. */
+function pickCustomer<Document>(customer: Omit<Input<'customer'>, 'document'> & { document: Document }) {
   const { ip, name, document, email, landline, mobilePhone, birthdate } = customer
   return { ip, name, document, email, landline, mobilePhone, birthdate }
 }
@@ -119,7 +123,7 @@ function pickAddress(address: Input<'address'>) {
 function toDocument(text: string): TaxDocument {
   const value = text.replace(/[./-]/g, '').toUpperCase()
   const type = documentTypes[value.length]
-  assert(type, 'a document was checked when the request was')
+  assert(type, 'request validation accepts only documents of 11 or 14 characters')
   return { value, type }
 }
 

@@ -1,4 +1,4 @@
-/** The statuses of a transaction: see "States and transitions" of the service interface. */
+/** The statuses of a transaction, as in the API. The transitions are below. */
 export const transactionStatuses = [
   'PENDING',
   'PIX_QRCODE_GENERATED',
@@ -13,7 +13,9 @@ export const transactionStatuses = [
 
 export type TransactionStatus = (typeof transactionStatuses)[number]
 
-/** Why a charge failed, in our own words; any other text is the acquirer's. */
+/**
+ * Why a charge failed, in our own words; any other text is the reason of a refusal: the acquirer's, or the adapter's.
+ */
 export const failureMessages = {
   expired: 'PIX QR code expired',
   removed: 'The acquirer removed the charge: the PIX QR code cannot be paid any more',
@@ -23,7 +25,7 @@ export const failureMessages = {
 export const failureCodes = ['expired', 'removed', 'canceled', 'refused'] as const
 export type FailureCode = (typeof failureCodes)[number]
 
-/** For programs; undefined unless the transaction is FAILED. */
+/** Why a transaction is FAILED, as a code that programs can compare; undefined in any other status. */
 export function failureCodeOf(row: {
   status: TransactionStatus
   error_message: string | null

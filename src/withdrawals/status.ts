@@ -1,4 +1,4 @@
-/** The statuses of a withdrawal: see "States and transitions" of the service interface. */
+/** The statuses of a withdrawal, as in the API. The transitions are below. */
 export const withdrawalStatuses = [
   'PENDING',
   'PROCESSING',

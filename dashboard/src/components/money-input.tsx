@@ -1,7 +1,10 @@
 import { NumberInput, type NumberInputProps } from '@mantine/core'
 import { useLanguage } from '../text.ts'
 
-/** The user types reais. The value is in cents, as in the API, or null while the field is empty. */
+/**
+ * The user types reais. The value is in cents, as in the API, or null while the field is empty or the amount is too
+ * large.
+ */
 export function MoneyInput({
   value,
   onChange,
