@@ -36,7 +36,7 @@ const auditOf = async (id: string) =>
   (await cli.runJson<{ action: string }[]>(['audit', 'list', '--record', id])).map(({ action }) => action)
 
 describe('an unattributed payment', () => {
-  it('is the operator’s, and shown with candidate charges, the likeliest first', async () => {
+  it('is posted to the operator’s suspense account, and shown with its candidate charges', async () => {
     const operator = await operatorBalances(service)
     const merchant = await balancesOf(service)
     const { id, suspended } = await payUnattributed(service, { amount: 1_500, customer: payingCustomer })
@@ -105,7 +105,7 @@ describe('an unattributed payment', () => {
 })
 
 describe('a disputed payment in suspense', () => {
-  const untilKept = async (endToEnd: string, state: string) =>
+  const untilDisputeState = async (endToEnd: string, state: string) =>
     await eventually(async () => {
       await service.runJob('transactions.disputes')
       const rows = await service.db.query<{ state: string }>(sql`
@@ -151,13 +151,14 @@ describe('a disputed payment in suspense', () => {
     const compared = observeComparison()
     const before = (await compared.with(0))?.ledgerDisputed ?? 0
     const reference = await dispute(service, endToEnd)
-    await untilKept(endToEnd, 'open')
+    await untilDisputeState(endToEnd, 'open')
     await compared.with(before + 50_000)
     expect(await compared.alerts()).toEqual([])
-    // One that Guichê does not know; or the PSP refuses the request of the balance.
+    // The PSP blocks an amount for a dispute that Guichê does not know.
     await compared.with(before + 57_000)
     expect(await compared.alerts()).toEqual([['disputed_differs', 7_000]])
     await compared.with(before + 50_000)
+    // The balance was not read for an hour, as when the PSP refuses the request.
     compared.advance(60 * 60_000 + 1_000)
     expect(await compared.alerts()).toEqual([['balance_unread', 3_601]])
     expect(await cli.runJson(['suspense', 'show', suspended.id])).toMatchObject({
@@ -188,18 +189,18 @@ describe('a disputed payment in suspense', () => {
   it('can be returned once its dispute is over', async () => {
     const { endToEnd, suspended } = await payUnattributed(service, { amount: 50_000 })
     const reference = await dispute(service, endToEnd)
-    await untilKept(endToEnd, 'open')
+    await untilDisputeState(endToEnd, 'open')
     await decide(service, reference, 'cancel')
-    await untilKept(endToEnd, 'canceled')
+    await untilDisputeState(endToEnd, 'canceled')
     expect(await cli.runJson(['suspense', 'return', suspended.id])).toMatchObject({ status: 'returning' })
   })
 
-  it('is returned when the bank returns it, and its dispute ends only when the bank says so', async () => {
+  it('is returned when its dispute is accepted and the bank returns it', async () => {
     const { endToEnd } = await payUnattributed(service, { amount: 50_000 })
     const reference = await dispute(service, endToEnd)
-    await untilKept(endToEnd, 'open')
+    await untilDisputeState(endToEnd, 'open')
     await decide(service, reference, 'accept')
-    await untilKept(endToEnd, 'accepted')
+    await untilDisputeState(endToEnd, 'accepted')
     await untilSuspense(service, endToEnd, 'returned')
   })
 })

@@ -72,9 +72,9 @@ export type FaultyNetwork = {
   service: TestService
   /** The simulated bank's separate database. */
   bank: Db
-  /** Sets the faults of the next requests, by method and part of the path. Later requests are answered. */
+  /** Sets the faults of the next requests, by method and part of the path. Those after them are answered normally. */
   disturb(method: string, path: string, ...disturbances: Disturbance[]): void
-  /** The number of such requests. */
+  /** How many requests so far had this method and this text in the path. */
   countRequests(method: string, path: string): number
   stop(): Promise<void>
 }
@@ -169,7 +169,7 @@ export async function untilSent(service: TestService, refundId: string): Promise
   })
 }
 
-/** The simulated bank's returns of a payment. */
+/** The simulated bank's returns of a payment that it has not rejected. */
 export async function returnsOf(db: Db, endToEnd: string): Promise<{ id: string; amount: number; nature: string }[]> {
   return await db.query(sql`
     select id, amount, nature from simulator.returns
@@ -183,14 +183,14 @@ export async function drain(service: TestService, amount: number, merchantId?: s
 }
 
 /**
- * Waits for the first verification of the ledger. A test that then inserts refunds without transfers has five minutes
- * until the next one, which would find them and freeze payouts.
+ * Waits for the first verification of the ledger. The next one is five minutes later. Until then a test may insert
+ * refunds without transfers; the verification would report them and freeze payouts.
  */
 export async function untilVerified({ db }: Pick<TestService, 'db'>): Promise<void> {
   await eventually(async () => (await db.query(sql`select from settings where name = 'books_verified'`)).length > 0)
 }
 
-/** A return that the simulated bank makes without announcing it. */
+/** Inserts a return at the simulated bank directly, so that no callback is sent. */
 export async function forgeReturn(
   { db, clock }: TestService,
   endToEnd: string,

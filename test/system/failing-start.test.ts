@@ -38,7 +38,7 @@ describe('a start that fails', () => {
     const port = await findFreePort()
     await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
     try {
-      // A service that could not listen has no requests to wait for.
+      // The stop delay must not apply: a service that never listened has no requests to wait for.
       const environment = { STOP_DELAY_SECONDS: '300' }
       const started = startServiceProcess({ dataDir: folder.dataDir, port, environment })
       await expect(started).rejects.toThrow(/It ended with 1: .*EADDRINUSE.*set PORT to another port/s)
@@ -59,7 +59,7 @@ describe('a start that fails', () => {
     )
   })
 
-  it('says it once with several processes, and releases the folder', async () => {
+  it('reports a port in use once when there are several processes, and stops its PostgreSQL', async () => {
     await copyMigrated(folder.dataDir)
     const other = createServer()
     const port = await findFreePort()
@@ -77,16 +77,18 @@ describe('a start that fails', () => {
     await (await startEmbeddedPostgres({ ...folder, log: pino({ level: 'silent' }) })).stop()
   })
 
-  it.each(['1', '2'])('is completed and stopped when a signal comes first, with %s processes', async (PROCESSES) => {
-    await copyMigrated(folder.dataDir)
-    const { code, said } = await startAndStop({ ...folder, port: await findFreePort(), environment: { PROCESSES } })
-    expect(code, said).toBe(0)
-    expect(await attachEmbeddedPostgres(folder)).toBeNull()
-  })
-
   it('names every error of its configuration', async () => {
     const environment = { LOG_LEVEL: 'loud', RATE_LIMIT_CREATE: 'many' }
     const started = startServiceProcess({ dataDir: folder.dataDir, port: 0, environment })
     await expect(started).rejects.toThrow(/It ended with 1: .*RATE_LIMIT_CREATE must be a number.*LOG_LEVEL must be/s)
+  })
+})
+
+describe('a start that is interrupted by SIGTERM', () => {
+  it.each(['1', '2'])('completes, then stops with exit code 0, with %s processes', async (PROCESSES) => {
+    await copyMigrated(folder.dataDir)
+    const { code, said } = await startAndStop({ ...folder, port: await findFreePort(), environment: { PROCESSES } })
+    expect(code, said).toBe(0)
+    expect(await attachEmbeddedPostgres(folder)).toBeNull()
   })
 })
