@@ -92,7 +92,7 @@ export async function proposeEntry(
 }
 
 /**
- * Like {@link proposeEntry}, but once for each key: the key again returns the first proposal, even after it was decided.
+ * Like {@link proposeEntry}, but once for each key: the key again returns the first proposal, even if it was decided.
  *
  * @throws {AppError} `entry_not_possible`; `idempotency_key_reused` if the content differs
  */

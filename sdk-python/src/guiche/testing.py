@@ -253,7 +253,7 @@ def _make_refund(status: str, now: datetime, amount: int) -> dict[str, Any]:
 
 
 def _make_disputes(transaction_status: str, now: datetime, amount: int) -> list[dict[str, Any]]:
-    """The dispute that gives a transaction its status. Guichê also records one for a return without a dispute before."""
+    """The dispute that gives a transaction its status. Guichê records one also for a return without a dispute."""
     status = _DISPUTE_STATUSES.get(transaction_status)
     if status is None:
         return []
