@@ -29,10 +29,10 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
     if (available + debt !== rest)
       faults.push(`available and debt of ${merchantId} add up to ${available + debt}, not ${rest}`)
     if (available > 0 && debt < 0) faults.push(`${merchantId} owes while it has money`)
-    const held = atBank + paidIn
-    if (held - notPosted !== posted)
+    const bankTotal = atBank + paidIn
+    if (bankTotal - notPosted !== posted)
       faults.push(
-        `the bank holds ${held} for ${merchantId}; without the ${notPosted} not posted yet, the records should add up to ${held - notPosted}, not ${posted}`,
+        `the bank holds ${bankTotal} for ${merchantId}; without the ${notPosted} not posted yet, the records should add up to ${bankTotal - notPosted}, not ${posted}`,
       )
     return faults
   })
