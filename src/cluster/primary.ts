@@ -12,12 +12,6 @@ import { type Facts, type ToPrimary, type ToWorker, workerArgument } from './wor
 const restartAfterMs = 1_000
 
 /**
- * Replaces the flags of `npm start` for a single process (docs/operations.md): several processes are used for speed.
- * They create a tenth more charges per second, and take 60 MB more each.
- */
-const speedFlags = ['--max-semi-space-size=32', '--heap-growing-percent=0']
-
-/**
  * Runs the service as several processes that share a port and a database. This primary process owns the embedded
  * PostgreSQL, assigns each connection to a free process, and restarts processes that end. Each of them is a complete
  * service; messages between them pass through here (worker.ts).
@@ -39,7 +33,7 @@ export async function startPrimary({
     throw new Error('PROCESSES starts several processes: set it to 1 under a process manager that does so.')
   const port = config.port === 0 ? await findFreePort(config.host) : config.port
   const metrics = new AggregatorRegistry()
-  cluster.setupPrimary({ exec: program, args: [workerArgument], execArgv: [...process.execArgv, ...speedFlags] })
+  cluster.setupPrimary({ exec: program, args: [workerArgument] })
   const database = await openDatabase({ config, log, role: 'service', onLost })
   let isStopping = false
   const ended = new Set<Promise<void>>()
