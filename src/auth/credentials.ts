@@ -15,7 +15,7 @@ export const formBytesMax = 8 * 1024
 /** Far more characters than any identifier or secret has. */
 const lengthMax = 512
 
-/** Reads the form in the body of a GET, which the service interface allows beside POST. */
+/** Reads the form in the body of a GET, which the API allows beside POST. */
 export async function readForm(request: FastifyRequest): Promise<URLSearchParams> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -26,7 +26,7 @@ export type TokenDeps = {
   tokenLifetimeSeconds: number
 }
 
-/** The token endpoint's response, with the fields of the service interface. */
+/** The token endpoint's response, with the fields of the API. */
 export type TokenGrant = {
   access_token: string
   /** Unix seconds of expiry. */

@@ -24,7 +24,7 @@ export const scopeDescriptions: Record<Scope, string> = {
   'webhook.write': 'Send webhooks again, and change webhook endpoints',
 }
 
-/** Parses scopes separated by spaces (OAuth) or commas (the service interface). Null if one of them is unknown. */
+/** Parses scopes separated by spaces (OAuth) or commas (the API's own form). Null if one of them is unknown. */
 export function parseScopes(text: string): Scope[] | null {
   const named = text.split(/[\s,]+/).filter((name) => name !== '')
   const known = named.filter(isScope)

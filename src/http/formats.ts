@@ -8,7 +8,7 @@ import { isInternationalName } from '../lib/text.ts'
 import { detectPixKey, normalizePixKey, type PixKeyType } from '../pix/key.ts'
 
 /**
- * A text format of the service interface, with the sentence that tells the caller what is expected. `published` is what
+ * A text format of the API, with the sentence that tells the caller what is expected. `published` is what
  * the OpenAPI document has in its place, for tools that do not know our formats. A pattern accepts everything that the
  * format accepts, and more.
  */

@@ -29,7 +29,7 @@ export const PageQuery = {
   ),
 }
 
-/** The paginated list envelope of the service interface. `title` names the page in the OpenAPI document. */
+/** The paginated list envelope of the API. `title` names the page in the OpenAPI document. */
 export const Envelope = <Item extends TSchema>(title: string, item: Item) =>
   Type.Object(
     {

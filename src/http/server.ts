@@ -68,7 +68,7 @@ export type Server = FastifyInstance<
   TypeBoxTypeProvider
 >
 
-/** Far more than any valid request of the service interface. */
+/** Far more than any valid request of the API. */
 const bodyBytesMax = 64 * 1024
 /** A request that takes longer to arrive is an attack or a lost connection. */
 const requestTimeoutMs = 30_000

@@ -3,7 +3,7 @@ const NAME = /^[\p{L}\p{M}\p{Nd} '’\-.,&/()ºª]+$/u
 const LETTER_OR_DIGIT = /(?![ºª])[\p{L}\p{Nd}]/u
 
 /**
- * "International alphanumeric" of the service interface: letters and marks of any script, digits, the space and the
+ * "International alphanumeric" of the API: letters and marks of any script, digits, the space and the
  * punctuation of names, with at least one letter or digit. Does not check the length.
  */
 export function isInternationalName(text: string): boolean {

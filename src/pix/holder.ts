@@ -1,6 +1,6 @@
 import type { PixKey } from './key.ts'
 
-/** The holder of an account that pays or receives: "AccountHolder" of the service interface, with the same JSON. */
+/** The holder of an account that pays or receives: "AccountHolder" of the API, with the same JSON. */
 export type AccountHolder = {
   type: 'PF' | 'PJ'
   name: string

@@ -3,7 +3,7 @@ import { isBrazilianMobile } from '../lib/phone.ts'
 
 export type PixKeyType = 'CPF' | 'CNPJ' | 'EMAIL' | 'PHONE' | 'EVP'
 
-/** "PixKeyVo" of the service interface. */
+/** "PixKeyVo" of the API. */
 export type PixKey = { key: string; type: PixKeyType }
 
 /**

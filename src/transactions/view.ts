@@ -101,7 +101,7 @@ function toPixResponseView(row: Pick<Changeable, 'pix_uri' | 'pix_expires_at'>) 
   }
 }
 
-/** The birthdate is stored and not shown: the service interface does not return it. */
+/** The birthdate is stored and not shown: the API does not return it. */
 function toCustomerView({ birthdate: _, ...shown }: StoredCustomer) {
   return shown
 }

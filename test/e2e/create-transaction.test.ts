@@ -154,7 +154,7 @@ it('tells the PSP what is bought, from whom, and the customer', async () => {
 })
 
 describe('the answer', () => {
-  it('has exactly the fields of the service interface, and the address of the payment page', async () => {
+  it('has exactly the fields of the API, and the address of the payment page', async () => {
     const created = await post(smallestTransaction({ amount: 2590, externalCode: 'order-0042' }))
     expect(created.status).toBe(201)
     expect(created.headers.get('content-type')).toBe('application/json; charset=utf-8')

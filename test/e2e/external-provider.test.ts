@@ -49,7 +49,7 @@ async function list(token: string, at = service): Promise<[number, string | unde
 }
 
 describe('a token from an external provider', () => {
-  it('has the shape of the service interface', async () => {
+  it('has the shape of the API', async () => {
     const answer = await send({ form: formOf(shop, { scope: 'transaction.read transaction.write' }) })
     expect(answer.status).toBe(200)
     expect(answer.headers['cache-control']).toBe('no-store')

@@ -32,7 +32,7 @@ const always = {
   status: expect.any(String),
   statusHistory: expect.any(Array),
   updatedAt: isoDate,
-  // Fields that may be null by the service interface are always present.
+  // Fields that may be null by the API are always present.
   infractionDate: null,
   errorMessage: null,
 }
@@ -70,7 +70,7 @@ describe('a transaction', () => {
     ['PROCESSING_INFRACTION', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
     ['INFRACTION', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
     ['FAILED', { pix_uri: null, pix_expires_at: null, error_message: 'No' }, refused],
-  ])('that is %s has exactly the fields of the service interface', async (status, columns, members) => {
+  ])('that is %s has exactly the fields of the API', async (status, columns, members) => {
     const id = await create()
     const history = transactionHistories[status] ?? []
     const isPaid = history.includes('PAID')
@@ -99,7 +99,7 @@ describe('a transaction', () => {
     expect(body.updatedAt).toBe(body.statusHistory.at(-1)?.date)
   })
 
-  it('with every field has them all, in the form of the service interface', async () => {
+  it('with every field has them all, in the form of the API', async () => {
     const id = await create(fullTransaction())
     const { customer, seller, address, items, description, metadata, webhookUrl, returnUrl, externalCode } =
       fullTransaction()

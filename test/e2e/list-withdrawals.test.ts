@@ -242,7 +242,7 @@ describe('an item', () => {
         webhookUrl: 'https://shop.example.com/hook',
       },
     ],
-  ])('that is %s has exactly the fields of the service interface', async (name, members) => {
+  ])('that is %s has exactly the fields of the API', async (name, members) => {
     const [item] = (await list(`id=${ids[name]}`)).body.data
     expect(item).toEqual({
       id: ids[name],

@@ -55,7 +55,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('has every endpoint of the service interface', () => {
+  it('has every endpoint of the API', () => {
     const named = operations.map(({ method, path }) => `${method} ${path}`)
     for (const endpoint of [
       'GET /auth/token',
@@ -69,7 +69,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('has the errors that the service interface names for each', () => {
+  it('has the errors that the API names for each', () => {
     const statuses = (endpoint: string) => {
       const operation = operations.find(({ method, path }) => `${method} ${path}` === endpoint)
       return Object.keys(operation?.responses ?? {}).map(Number)

@@ -31,7 +31,7 @@ function credentials(more: Record<string, string> = {}): Record<string, string> 
 }
 
 describe('a token is issued', () => {
-  it('with every field of the service interface, and nothing else', async () => {
+  it('with every field of the API, and nothing else', async () => {
     const answer = await send({ form: credentials() })
     expect(answer.status).toBe(200)
     expect(answer.headers['cache-control']).toBe('no-store')
