@@ -59,11 +59,11 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByText('80%').waitFor()
     await checkScreenAtEachSize('today')
     const days = page.getByRole('slider', { name: 'Paid per day: Paid' })
-    // The chart is scrolled to, and must not come to lie under the pointer.
+    // Focusing the slider scrolls the chart into view; it must not end up under the pointer.
     await page.mouse.move(0, 0)
     await days.focus()
     await page.locator('.plot-tip').getByText('Charges paid: 4 of 5').waitFor()
-    // A plot of another size is drawn again, as for new data.
+    // A resized plot is redrawn, as it is for new data.
     await desktop.setAppearance({ width: 390 })
     await page.waitForFunction(() => (document.querySelector('.u-over')?.clientWidth ?? 999) < 390)
     await page.locator('.plot-tip').getByText('Charges paid: 4 of 5').waitFor()
@@ -71,7 +71,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     expect(await days.getAttribute('aria-valuetext')).toMatch(/\(so far\), Paid: R\$428\.30, .*, Conversion: 80%$/)
     await days.press('ArrowLeft')
     await page.locator('.plot-tip').getByText('Charges paid: 0 of 0').waitFor()
-    // What was typed into the list earlier does not hide what the chart or a view finds.
+    // A name typed into the list's filters earlier must not hide what a click on the chart, or a saved view, lists.
     const typeName = async () => {
       await page.getByRole('button', { name: /^Filters/ }).click()
       await page.getByLabel('Customer’s name').fill('Nobody')
@@ -88,7 +88,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByRole('button', { name: 'Views' }).click()
     await page.getByRole('menuitem', { name: 'Paid today' }).click()
     await expect.poll(() => page.getByLabel('Customer’s name').inputValue()).toBe('')
-    // Everything before this place has left the list.
+    // Nothing follows this cursor any more: the list falls back to its first page.
     await go('/transactions?after=0_00000000-0000-4000-8000-000000000000')
     await expect.poll(async () => await page.locator('tbody tr').count()).toBe(5)
     expect(new URL(page.url()).search).toBe('')
@@ -102,7 +102,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     expect(pageErrors).toEqual([])
   })
 
-  it('see millions on a phone within their cards, in both languages', async () => {
+  it('see amounts in the millions fit their cards on a phone, in both languages', async () => {
     const { page, chooseLanguage, checkScreen, close } = await visit(browser, { width: 390 })
     await enlargeAmounts(page)
     await signIn(page, service, owner)
@@ -147,7 +147,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByText('No transactions match these filters').waitFor()
   })
 
-  it('hand a month to the accountant in two clicks, and read their balance in their own words', async () => {
+  it('hand a month to the accountant in two clicks, and read their balance in plain words', async () => {
     const { page, checkScreenAtEachSize } = desktop
     await page.getByRole('link', { name: 'Month closing', exact: true }).click()
     await page.getByRole('heading', { name: 'Month closing' }).waitFor()
@@ -179,12 +179,12 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await checkScreen('search')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: /Transação · R\$\s312,50/ }).waitFor()
-    const happened = page.getByRole('region', { name: 'Histórico' })
-    await happened.getByText('situação', { exact: true }).first().waitFor()
-    expect(await happened.getByText(/^simulator notificou/).count()).toBe(0)
-    await happened.getByRole('button', { name: /^Mostrar \d+ etapas técnicas$/ }).click()
-    await happened.getByText(/^Pagamento · R\$\s312,50: Nos PSPs → Disponível$/).waitFor()
-    await happened.getByText(/^simulator notificou o pagamento E/).waitFor()
+    const timeline = page.getByRole('region', { name: 'Histórico' })
+    await timeline.getByText('situação', { exact: true }).first().waitFor()
+    expect(await timeline.getByText(/^simulator notificou/).count()).toBe(0)
+    await timeline.getByRole('button', { name: /^Mostrar \d+ etapas técnicas$/ }).click()
+    await timeline.getByText(/^Pagamento · R\$\s312,50: Nos PSPs → Disponível$/).waitFor()
+    await timeline.getByText(/^simulator notificou o pagamento E/).waitFor()
     const { paymentDate } = (await service.call<{ paymentDate: string }>(`/transaction/${paid}`)).body
     const inBrasilia = new Intl.DateTimeFormat('pt-BR', {
       dateStyle: 'short',
@@ -234,7 +234,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await unpaid.waitFor({ state: 'detached' })
     await page.getByRole('tab', { name: /^All/ }).click()
     await unpaid.waitFor()
-    // A filter brings other rows, and none of them has changed.
+    // Filtering shows other rows; none of them is marked as changed.
     expect(await page.locator('tr[data-changed=true]').count()).toBe(0)
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await find('149,00')
@@ -292,7 +292,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByLabel('What for').fill('Café torrado 500 g')
     await page.getByRole('button', { name: 'Customer (optional)' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Maria da Silva')
-    // Letters, for a phone: since 2026 there are CNPJs with them.
+    // No numeric keypad on phones: since 2026 a CNPJ may contain letters.
     expect(await page.getByLabel('CPF or CNPJ').getAttribute('inputmode')).toBeNull()
     await page.getByLabel('CPF or CNPJ').fill('529.982.247-26')
     await page.getByLabel('E-mail').fill('maria@example.com')
@@ -323,7 +323,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
 
   it('charge at a counter with a keypad, on a phone', async () => {
     const { page, context, go, checkScreen, pageErrors } = phone
-    // What a phone needs to install it: a manifest without errors, and its icons.
+    // What a phone needs to install the dashboard: a manifest without errors, and its icons.
     const manifest = await (await context.newCDPSession(page)).send('Page.getAppManifest')
     expect(manifest).toMatchObject({ url: `${service.baseUrl}/dashboard/app.webmanifest`, errors: [] })
     const { icons } = JSON.parse(manifest.data ?? '') as { icons: { src: string; sizes: string }[] }
@@ -374,19 +374,19 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
       await route.fulfill({ response: answer, json: { ...(await answer.json()), timeline: null } })
     })
     await page.goto(`${service.baseUrl}/dashboard/transactions/${paid}`)
-    const happened = page.getByRole('region', { name: 'Timeline' })
-    await happened.getByRole('alert').getByText('This part could not be shown').waitFor()
+    const timeline = page.getByRole('region', { name: 'Timeline' })
+    await timeline.getByRole('alert').getByText('This part could not be shown').waitFor()
     await page.getByRole('heading', { name: 'Transaction · R$312.50' }).waitFor()
     await page.getByText('Maria da Silva').waitFor()
     await checkScreen('broken-card')
     await page.unrouteAll({ behavior: 'wait' })
-    // The record is the last response to arrive, so nothing else gives the page time to receive it.
+    // The record's response comes last, and the retry follows it at once: it must already render the new response.
     await page.route('**/dashboard/api/record/*', async (route) => {
       await sleep(500)
       await route.continue()
     })
     await page.getByRole('button', { name: 'Try again' }).click()
-    await happened.getByText('status', { exact: true }).first().waitFor()
+    await timeline.getByText('status', { exact: true }).first().waitFor()
     await page.route(
       '**/dashboard/api/search*',
       async (route) => await route.fulfill({ json: { customers: [null], records: [] } }),

@@ -6,8 +6,8 @@ export type DatabaseProxy = {
   /** From now on the open connections lose everything that is sent on them, in both directions. New ones work. */
   loseConnections(): void
   /**
-   * The next transaction (or statement on its own) that sends all these texts, in this order, is carried out up to the
-   * last one. The answer is lost and the connection ends. Resolves then.
+   * The next transaction (or statement on its own) that sends all these texts (in this order, if in separate messages)
+   * is forwarded. The next answer that ends a statement is lost, and the connection ends. Resolves then.
    */
   loseAnswerTo(...texts: string[]): Promise<void>
   /** Ends all connections and refuses new ones, until it is called with false. */
@@ -25,7 +25,7 @@ export async function openDatabaseProxy(target: string): Promise<DatabaseProxy> 
   const host = url.searchParams.get('host') ?? url.hostname
   const port = url.searchParams.get('port') ?? (url.port || '5432')
   const connections = new Set<Connection>()
-  let cut: { texts: string[]; done: () => void } | null = null
+  let toLose: { texts: string[]; done: () => void } | null = null
   let isDown = false
   const proxy = createServer((client) => {
     if (isDown) return void client.destroy()
@@ -38,15 +38,15 @@ export async function openDatabaseProxy(target: string): Promise<DatabaseProxy> 
       server.destroy()
     }
     for (const socket of [client, server]) socket.on('error', end).on('close', end)
-    let lost: (() => void) | null = null
+    let onAnswerLost: (() => void) | null = null
     let seen = 0
     client.on('data', (data) => {
       if (one.isLost) return
-      while (cut !== null && data.includes(cut.texts[seen] ?? '')) {
+      while (toLose !== null && data.includes(toLose.texts[seen] ?? '')) {
         seen += 1
-        if (seen < cut.texts.length) continue
-        lost = cut.done
-        cut = null
+        if (seen < toLose.texts.length) continue
+        onAnswerLost = toLose.done
+        toLose = null
       }
       server.write(data)
     })
@@ -54,11 +54,11 @@ export async function openDatabaseProxy(target: string): Promise<DatabaseProxy> 
       if (one.isLost) return
       const isReady = data.subarray(-6, -1).equals(readyForQuery)
       if (isReady && data.at(-1) === outsideTransaction) seen = 0
-      if (lost === null) client.write(data)
-      // The server has carried it out, with whatever was sent before it.
+      if (onAnswerLost === null) client.write(data)
+      // The server has answered at least one statement sent so far; what was sent after that one may still be running.
       else if (isReady) {
         end()
-        lost()
+        onAnswerLost()
       }
     })
   })
@@ -75,7 +75,7 @@ export async function openDatabaseProxy(target: string): Promise<DatabaseProxy> 
     },
     loseAnswerTo: async (...texts) =>
       await new Promise((done) => {
-        cut = { texts, done }
+        toLose = { texts, done }
       }),
     setDown(down) {
       isDown = down

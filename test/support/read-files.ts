@@ -1,6 +1,6 @@
 import { inflateRawSync, inflateSync } from 'node:zlib'
 
-/** The text of a PDF that was made by pdfkit with the standard PDF fonts; each line is a list of hex strings. */
+/** The text of a PDF made by pdfkit with the standard fonts, where each line is one `[<hex> …] TJ` operator. */
 export function readPdf(file: Buffer): string {
   const raw = file.toString('latin1')
   if (!raw.startsWith('%PDF-1.') || !raw.trimEnd().endsWith('%%EOF')) throw new Error('Not a PDF')
@@ -17,7 +17,7 @@ export function readPdf(file: Buffer): string {
   return lines.join('\n').replaceAll('\xa0', ' ')
 }
 
-/** The files of a ZIP archive by name, as its directory at the end lists them. */
+/** The files of a ZIP archive by name, as its central directory lists them. Expects deflate, without ZIP64. */
 export function readZip(file: Buffer): Map<string, Buffer> {
   const files = new Map<string, Buffer>()
   const end = file.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'))
