@@ -1,7 +1,7 @@
 import { edgeMutations } from './edge-mutations.ts'
 import { edit, type Mutation, payoutsElsewhereTest, reconciliationTest, severalAcquirersTest } from './mutation.ts'
 
-/** Mutations that lose or create money, or move it twice. */
+/** Faults, each of which a test must catch: those in the handling of money, and those of edge-mutations.ts. */
 export const mutations: Mutation[] = [
   {
     name: 'the fee is not reserved',
@@ -14,7 +14,7 @@ export const mutations: Mutation[] = [
     edits: [edit('src/ledger/transfers.ts', 'amount: upTo(-balances.debt, amount) }', 'amount: 0 }')],
   },
   {
-    name: 'shares are cut off, not rounded half up',
+    name: 'percentage fees are truncated, not rounded half up',
     edits: [edit('src/ledger/fees.ts', '+ 5_000) /', '+ 0) /')],
   },
   {
@@ -41,7 +41,7 @@ export const mutations: Mutation[] = [
     edits: [edit('src/ledger/payout-freeze.ts', 'if ((await findPayoutFreeze(db)) === null) return', 'if (db) return')],
   },
   {
-    name: 'the payout freeze is not checked again before a refund is sent',
+    name: 'the payout freeze is not checked again before an outgoing payment is sent',
     edits: [edit('src/payouts/attempt.ts', 'await assertPayoutsAllowed(deps.db)', '')],
   },
   {
@@ -55,7 +55,7 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'a callback is trusted without a query to the acquirer',
+    name: 'the payment that a callback names is trusted without a query for it',
     edits: [
       edit(
         'src/transactions/settle.ts',
@@ -75,7 +75,7 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'a refund is released when the acquirer does not answer',
+    name: 'the reserved money of a refund is released when the acquirer does not answer',
     edits: [
       edit(
         'src/payouts/attempt.ts',
@@ -86,7 +86,7 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'a refund is released after it was sent',
+    name: 'the reserved money of a refund is released after the refund was sent',
     edits: [
       edit(
         'src/transactions/refund/send.ts',
@@ -135,7 +135,7 @@ export const mutations: Mutation[] = [
     ],
   },
   {
-    name: 'a withdrawal is released when the acquirer does not answer',
+    name: 'the reserved money of a withdrawal is released when the acquirer does not answer',
     edits: [
       edit(
         'src/payouts/attempt.ts',
@@ -210,14 +210,14 @@ export const mutations: Mutation[] = [
     caughtBy: 'src/withdrawals/cut.test.ts',
   },
   {
-    name: 'a duplicate that is pending review is sent anyway',
+    name: 'a duplicate withdrawal is sent while it is pending review',
     edits: [
       edit('src/withdrawals/create.ts', 'if (row.review_reason === null) await enqueueSend', 'await enqueueSend'),
       edit('src/withdrawals/send.ts', 'row.review_reason !== null || ', ''),
     ],
   },
   {
-    name: 'duplicates are not reviewed',
+    name: 'duplicate withdrawals are not put under review',
     edits: [edit('src/withdrawals/limits.ts', 'if (windowMs > 0 &&', 'if (windowMs < 0 &&')],
   },
   {
@@ -239,7 +239,7 @@ export const mutations: Mutation[] = [
     edits: [edit('src/withdrawals/change.ts', 'enqueueEvents(tx, [toEvent(changed)])', 'toEvent(changed)')],
   },
   {
-    name: 'an idempotency key gives the first withdrawal to any content',
+    name: 'a reused idempotency key returns the first withdrawal even if the content differs',
     edits: [
       edit('src/withdrawals/create.ts', "if (fields.length > 0) throw idempotencyKeyReused(fields, 'withdrawal')", ''),
     ],
@@ -274,12 +274,12 @@ export const mutations: Mutation[] = [
     caughtBy: 'test/e2e/unattributed-reversal.test.ts',
   },
   {
-    name: 'a duplicate payment of a transaction that is not posted yet counts as the first',
+    name: 'a second payment counts as the first while the first is not posted yet',
     edits: [edit('src/reconciliation/compare.ts', 'owner.isPaid || pair.isLater', 'owner.isPaid')],
     caughtBy: reconciliationTest,
   },
   {
-    name: 'an amount is corrected the wrong way',
+    name: 'the correction of an amount has the wrong sign',
     edits: [
       edit(
         'src/reconciliation/compare.ts',
@@ -301,7 +301,7 @@ export const mutations: Mutation[] = [
     caughtBy: reconciliationTest,
   },
   {
-    name: 'records that only the ledger has are in no window',
+    name: 'records that only the ledger has are left out of every reconciliation window',
     edits: [
       edit(
         'src/reconciliation/compare.ts',
@@ -359,12 +359,12 @@ export const mutations: Mutation[] = [
     caughtBy: 'src/lib/brasilia.test.ts',
   },
   {
-    name: 'refunds go to the acquirer of the code, not to the one that holds the money',
+    name: 'refunds go to the acquirer that issued the QR code',
     edits: [edit('src/transactions/change.ts', 'if (row.acquirer === acquirer) return {}', 'if (acquirer) return {}')],
     caughtBy: severalAcquirersTest,
   },
   {
-    name: 'a code expires when only one of the asked acquirers says that it is unpaid',
+    name: 'a code expires although only the first of its acquirers was queried',
     edits: [
       edit(
         'src/transactions/settle.ts',
@@ -375,7 +375,7 @@ export const mutations: Mutation[] = [
     caughtBy: severalAcquirersTest,
   },
   {
-    name: 'an acquirer is trusted about a charge that it was not asked for',
+    name: 'an acquirer is trusted about a charge that was never requested from it',
     edits: [
       edit(
         'src/transactions/settle.ts',
