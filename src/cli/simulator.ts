@@ -7,7 +7,8 @@ import type { SimulatorRun } from './simulator-run.ts'
 const examples = `
 Examples:
   $ npx guiche simulator                          for a Guichê with SIMULATOR_URL
-  $ npx guiche simulator --dialect efi --tls      as Efí speaks, with mutual TLS: prints a settings file for ACQUIRERS_FILE
+  $ npx guiche simulator --dialect efi --tls      speaks Efí’s dialect over mutual TLS;
+                                                  writes and prints a settings file for ACQUIRERS_FILE
   $ npx guiche simulator --dialect bb --quirk repeatedCharge=refused --quirk payer=none
   $ npx guiche simulator --quirk help             what each quirk can be
   $ npx guiche simulator --personality hostile --seed 7
@@ -24,11 +25,15 @@ export function simulatorCommands(program: Command): void {
     .option('--base-url <url>', 'public address, if not --host and --port; it is part of every QR code')
     .option('--dialect <name>', `PSP whose API Pix dialect it speaks: ${dialectNames.join(', ')}`)
     .option('--quirk <name=value>', 'change one detail of the dialect; repeatable', collect)
-    .option('--tls', 'serve over TLS, and require a client certificate of its own CA')
+    .option('--tls', 'serve over TLS, and require a client certificate of its own CA, except for /qr/…')
     .option('--tls-dir <folder>', 'folder of the certificates, created if absent (default: DATA_DIR/simulator/tls)')
     .option('--callback-ca <file>', 'additional CA certificates (PEM) to trust when sending callbacks')
     .option('--personality <name>', `which faults the bank injects, kept until changed: ${presetNames.join(', ')}`)
-    .option('--seed <number>', 'the same seed injects the same faults into the same payments (default: 1)', toSeed)
+    .option(
+      '--seed <number>',
+      'the same seed injects the same faults into the same payments (default: 1 with --personality, otherwise unchanged)',
+      toSeed,
+    )
     .option(
       '--control-token <token>',
       'token for POST /sandbox/… (default: generated at the first start, and printed)',
@@ -45,7 +50,10 @@ export function simulatorCommands(program: Command): void {
     .description('pay a code as the payer, at the simulator that runs on this DATA_DIR')
     .option('--amount <cents>', 'pay a different amount than the code requests', toCentsAboveZero)
     .addOption(
-      new Option('--behaviour <name>', 'the fault to inject (docs/sandbox.md)').choices(['honest', ...behaviours]),
+      new Option('--behaviour <name>', 'the fault to inject, or honest for none (docs/sandbox.md)').choices([
+        'honest',
+        ...behaviours,
+      ]),
     )
     .action(async (uri: string, { amount, behaviour }: { amount?: number; behaviour?: string }) => {
       const { payAtSimulator } = await import('./simulator-pay.ts')
@@ -65,7 +73,8 @@ export function toPort(text: string): number {
 
 function toSeed(text: string): number {
   const seed = Number(text)
-  if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(seed)) throw new InvalidArgumentError('A whole number from 0.')
+  if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(seed))
+    throw new InvalidArgumentError('A whole number from 0 to 9007199254740991.')
   return seed
 }
 
