@@ -15,7 +15,7 @@ import { listFees, setFee } from '../operator/fees.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
 import { findVerified } from '../verification.ts'
-import { countUneven, findTransactionsOf } from './ledger-store.ts'
+import { countUnbalancedMerchants, findTransactionsOf } from './ledger-store.ts'
 import { EntryRecordView, FeeView, LedgerView } from './operator-schema.ts'
 import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { sumBalances } from './overview-store.ts'
@@ -58,7 +58,7 @@ export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
             : findBalances(db, merchantId),
         merchantId === null ? findBalances(db, operatorMerchantId) : null,
         merchantId === null ? listAcquirers(db) : [],
-        countUneven(db),
+        countUnbalancedMerchants(db),
         findVerified(db),
         showPayoutFreeze(db),
       ])

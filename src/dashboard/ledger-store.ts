@@ -15,10 +15,10 @@ export async function findTransactionsOf(db: Db, merchantId: string, ids: string
 }
 
 /** How many merchants have balances that do not add up to zero. The trial balance holds if there are none. */
-export async function countUneven(db: Db): Promise<number> {
+export async function countUnbalancedMerchants(db: Db): Promise<number> {
   const rows = await db.query<{ count: number }>(sql`
     select count(*) as count from (
       select from ledger_accounts group by merchant_id having sum(balance) <> 0
-    ) uneven`)
+    ) unbalanced`)
   return rows[0]?.count ?? 0
 }
