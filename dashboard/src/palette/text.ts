@@ -23,6 +23,7 @@ export const words = texts({
       exportWithdrawals: 'Export withdrawals',
       invite: 'Invite a person',
       theme: 'Switch between light and dark',
+      // In the language that it switches to.
       language: 'Mudar para português',
       keys: 'Keyboard shortcuts',
       steps: 'Show the first steps',
@@ -34,12 +35,13 @@ export const words = texts({
     none: (text: string) => `Nothing found for “${text}”.`,
     noneHint:
       'Try part of a customer’s name, a complete CPF, CNPJ or e-mail address, an amount such as 25.90, an id, or the beginning of an external code.',
-    tooShort: 'Records are searched from the third character on. Write 25 as 25.00.',
+    tooShort: 'Type at least three characters to search records. For an amount of 25, type 25.00.',
     searchedOne: (name: string) => `Only records of ${name} were searched.`,
     searchAll: 'Search all merchants',
-    partOfNames: 'Of each merchant, only the newest customers were searched by name. Choose a merchant to search more.',
+    partOfNames:
+      'Of each merchant, only customers of the most recent charges were searched by name. Choose a merchant to search more.',
     partOfNamesOfOne:
-      'Only the newest customers were searched by name. A complete CPF, CNPJ or e-mail address finds older ones.',
+      'Only customers of the most recent charges were searched by name. A complete CPF, CNPJ or e-mail address finds the others.',
     found: (count: number) => (count === 1 ? '1 result' : `${count} results`),
     move: 'to move',
     open: 'to open',
@@ -77,6 +79,7 @@ export const words = texts({
       exportWithdrawals: 'Exportar saques',
       invite: 'Convidar uma pessoa',
       theme: 'Alternar entre claro e escuro',
+      // In the language that it switches to.
       language: 'Switch to English',
       keys: 'Atalhos de teclado',
       steps: 'Mostrar os primeiros passos',
@@ -88,13 +91,13 @@ export const words = texts({
     none: (text: string) => `Nada encontrado para “${text}”.`,
     noneHint:
       'Tente parte do nome do cliente, um CPF, CNPJ ou e-mail completo, um valor como 25,90, um id ou o começo de um código externo.',
-    tooShort: 'A busca nos registros começa no terceiro caractere. Escreva 25 como 25,00.',
+    tooShort: 'Digite ao menos três caracteres para buscar nos registros. Para um valor de 25, digite 25,00.',
     searchedOne: (name: string) => `A busca foi só nos registros de ${name}.`,
     searchAll: 'Buscar em todos os lojistas',
     partOfNames:
-      'A busca por nome considerou só os clientes mais recentes de cada lojista. Escolha um lojista para buscar mais.',
+      'A busca por nome considerou só os clientes das cobranças mais recentes de cada lojista. Escolha um lojista para buscar mais.',
     partOfNamesOfOne:
-      'A busca por nome considerou só os clientes mais recentes. Um CPF, CNPJ ou e-mail completo encontra os mais antigos.',
+      'A busca por nome considerou só os clientes das cobranças mais recentes. Um CPF, CNPJ ou e-mail completo encontra os demais.',
     found: (count: number) => (count === 1 ? '1 resultado' : `${count} resultados`),
     move: 'mover',
     open: 'abrir',
