@@ -40,7 +40,10 @@ const words = texts({
   },
 })
 
-/** The period of a list, in days of Brasília. It is in the address: a preset by its name, otherwise two days. */
+/**
+ * The period of a list, in days of Brasília. It is in the address: a preset by its name, otherwise its first day, its
+ * last day, or both.
+ */
 export function DateRange() {
   const t = useText(words)
   const format = useFormat()
@@ -80,7 +83,7 @@ export function DateRange() {
       <Popover.Dropdown role="dialog" aria-label={t.label}>
         <div className="period">
           <Presets onChosen={close} />
-          <OwnDays onChosen={close} />
+          <CustomDays onChosen={close} />
         </div>
       </Popover.Dropdown>
     </Popover>
@@ -117,8 +120,8 @@ function Presets({ onChosen }: { onChosen: () => void }) {
   )
 }
 
-/** Two days, which are typed, or chosen in the calendar one after the other. */
-function OwnDays({ onChosen }: { onChosen: () => void }) {
+/** The first and last day: typed (one is enough), or both chosen in the calendar one after the other. */
+function CustomDays({ onChosen }: { onChosen: () => void }) {
   const t = useText(words)
   const filters = useFilters()
   const isWide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false })
@@ -143,7 +146,7 @@ function OwnDays({ onChosen }: { onChosen: () => void }) {
             onChange={(day) => {
               const next = { ...days, [name]: day }
               const isReversed = next.from !== '' && next.until !== '' && next.from > next.until
-              // The period that is typed begins or ends here; its other day follows.
+              // The typed day would reverse the period: clear the other day, which is typed next.
               filters.set({ ...next, period: '', ...(isReversed && { [name === 'from' ? 'until' : 'from']: '' }) })
               setStart(null)
             }}

@@ -12,7 +12,7 @@ import { texts, useLanguage, useText } from '../text.ts'
 import type { Account, ProposalView } from '../types.ts'
 import { Section } from './page.tsx'
 
-/** Loaded when somebody decides: the first screen shows proposals, and few visits decide one. */
+/** Loaded on demand: the first screen lists proposals, but on few visits is one decided. */
 const Confirm = lazy(async () => ({ default: (await import('./confirm.tsx')).Confirm }))
 
 export const words = texts({
@@ -25,8 +25,8 @@ export const words = texts({
       'withdrawal.settle': 'Outcome of a withdrawal',
       'entry.pay_in': 'Pay-in',
       'entry.write_off': 'Write-off of a debt',
-      'entry.move_out': 'Balance that moves to another cell',
-      'entry.move_in': 'Balance that comes from another cell',
+      'entry.move_out': 'Balance moved to another installation (cell)',
+      'entry.move_in': 'Balance moved from another installation (cell)',
     } as Record<string, string>,
     for: (merchant: string) => `for ${merchant}`,
     by: (who: string, when: string) => `Proposed by ${who}, ${when}`,
@@ -54,12 +54,12 @@ export const words = texts({
       credit: 'To account',
       description: 'Reason',
       otherCell: 'Other cell',
-      otherClientId: 'Client there',
+      otherClientId: 'Client in the other cell',
       reference: 'Reference at the PSP',
       endToEndId: 'End-to-end id of the payout',
       reason: 'Reason',
     } as Record<string, string>,
-    notSent: 'none: it was not sent, and the money is released',
+    notSent: 'none (not sent; the money is released)',
     withdrawal: 'the withdrawal',
     none: 'no limit',
     never: 'never',
@@ -117,11 +117,12 @@ export const words = texts({
 })
 
 /**
- * Lists every proposal that waits for a second person. Shows nothing if there is none, or to users who cannot decide.
+ * Lists the open proposals that this user may decide on, the longest waiting first, 100 at most. Shows nothing if there
+ * is none.
  *
- * @param kinds only proposals whose kind begins with this text
+ * @param kindPrefix only proposals whose kind begins with this text
  */
-export function WaitingProposals({ kinds = '' }: { kinds?: string }) {
+export function WaitingProposals({ kindPrefix = '' }: { kindPrefix?: string }) {
   const t = useText(words)
   const may = useMay()
   const proposals = useQuery({
@@ -130,7 +131,7 @@ export function WaitingProposals({ kinds = '' }: { kinds?: string }) {
     refetchInterval: useRefreshEvery(15_000),
     enabled: may('withdrawal.approve'),
   })
-  const shown = proposals.data?.filter(({ kind }) => kind.startsWith(kinds)) ?? []
+  const shown = proposals.data?.filter(({ kind }) => kind.startsWith(kindPrefix)) ?? []
   if (shown.length === 0) return null
   return (
     <Section title={t.title}>
@@ -190,17 +191,18 @@ function Content({ of: { kind, content, recordId, clientId } }: { of: ProposalVi
   const format = useFormat()
   const show = (name: string, value: unknown) => {
     if (value === null && name === 'endToEndId') return t.notSent
-    if (value === null) return name.endsWith('pprovalAbove') ? t.never : t.none
+    const isApproval = name === 'approvalAbove' || name === 'operatorApprovalAbove'
+    if (value === null) return isApproval ? t.never : t.none
     if (name === 'duplicateWindowSeconds') return t.seconds(format.number(Number(value)))
     if (typeof value === 'number') return format.money(value)
     if (name === 'debit' || name === 'credit') return ledger.accountNames[value as Account]?.[0] ?? String(value)
     return String(value)
   }
-  const links = kind === 'suspense.match'
+  const isAttribution = kind === 'suspense.match'
   return (
     <>
       {Object.entries(content)
-        .filter(([name, value]) => (!links || name === 'amount') && !(name === 'reference' && value === null))
+        .filter(([name, value]) => (!isAttribution || name === 'amount') && !(name === 'reference' && value === null))
         .map(([name, value]) => (
           <Text key={name} size="sm" style={{ overflowWrap: 'anywhere' }}>
             {t.fields[name] ?? name}: <b>{show(name, value)}</b>
@@ -215,7 +217,7 @@ function Content({ of: { kind, content, recordId, clientId } }: { of: ProposalVi
           {t.withdrawal}
         </Anchor>
       )}
-      {links && (
+      {isAttribution && (
         <Text size="sm">
           <Anchor component={Link} href={`/reconciliation/suspense/${recordId}`}>
             {t.payment}

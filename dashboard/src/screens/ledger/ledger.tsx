@@ -62,7 +62,7 @@ function WholeLedger() {
         </Text>
         {data ? <PspBalances of={data.acquirers} /> : <Skeleton height={120} />}
       </Section>
-      <WaitingProposals kinds="entry." />
+      <WaitingProposals kindPrefix="entry." />
       <OperatorEntries clientId={null} />
       <AllFeeRules />
     </Page>
