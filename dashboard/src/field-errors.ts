@@ -82,7 +82,7 @@ export const sentences: Record<Language, Sentences> = {
       not_offered: () => 'Not available.',
       not_pending_review: () => 'It is not pending review any more.',
       more_than_payout_account: () =>
-        'No payout account holds this amount at the moment. The operator has to move money there.',
+        'No payout account has this amount free at the moment. The operator has to move money there.',
       not_pending: () => 'It is not pending any more.',
       not_processing: () => 'It is not being processed any more.',
       still_checked: () => 'The PSP can still be asked for the outcome. Wait until it answers.',
@@ -216,7 +216,7 @@ export const sentences: Record<Language, Sentences> = {
       not_offered: () => 'Não está disponível.',
       not_pending_review: () => 'Não está mais aguardando análise.',
       more_than_payout_account: () =>
-        'Nenhuma conta de saída tem este valor no momento. O operador precisa transferir dinheiro para ela.',
+        'Nenhuma conta de saída tem este valor livre no momento. O operador precisa transferir dinheiro para ela.',
       not_pending: () => 'Não está mais pendente.',
       not_processing: () => 'Não está mais em processamento.',
       still_checked: () => 'O PSP ainda pode ser consultado. Aguarde a resposta dele.',

@@ -14,7 +14,7 @@ export async function findClearingBalances(db: Db | Tx): Promise<Map<string, num
 }
 
 /** The part that may still be sent: what each acquirer holds, minus withdrawals to be sent or in progress. */
-export async function findFree(tx: Tx): Promise<Map<string, number>> {
+export async function findPayableBalances(tx: Tx): Promise<Map<string, number>> {
   return toMap(
     await tx.query<{ account: string; cents: number }>(sql`
       select account, sum(cents)::bigint as cents from (

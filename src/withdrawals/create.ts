@@ -2,7 +2,7 @@ import type { Acquirers } from '../acquirers/registry.ts'
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
-import { findFree } from '../ledger/clearing-store.ts'
+import { findPayableBalances } from '../ledger/clearing-store.ts'
 import { feeFor } from '../ledger/fees.ts'
 import { assertPayoutsAllowed } from '../ledger/payout-freeze.ts'
 import { insufficientBalance, post } from '../ledger/post.ts'
@@ -20,7 +20,10 @@ import type { CreateWithdrawalInput } from './schema.ts'
 import { enqueueSend } from './send.ts'
 import { findWithdrawalByKey, insertWithdrawal, type WithdrawalRow } from './store.ts'
 
-/** A queued job sends it at once. If the job is lost or payouts are frozen, the scheduled check finds it after this. */
+/**
+ * How long after its creation or release a withdrawal is first checked. Normally a queued job has sent it by then; the
+ * check sends it if that job was lost or payouts were frozen.
+ */
 export const firstCheckMs = 15_000
 
 export type CreateWithdrawalDeps = { db: Db; clock: Clock; acquirers: Acquirers }
@@ -32,12 +35,15 @@ export type CreateWithdrawal = {
   input: CreateWithdrawalInput
 }
 
-/** What the response is made from. The row is that of the first request with its key. */
+/**
+ * What the response is made from. For a repeated idempotency key, `row` is the withdrawal that the first request
+ * created.
+ */
 export type CreatedWithdrawal = { row: WithdrawalRow; isReplay: boolean }
 
 /**
  * Creates a withdrawal: the row, the reserved amount and fee, and the job that sends it, in one commit. Nothing is
- * sent before that commit. A withdrawal that is pending review gets its job when the review ends.
+ * sent before that commit. A withdrawal that is pending review gets its job only when it is confirmed or approved.
  *
  * @throws {AppError} `idempotency_key_reused`, `payouts_stopped`, `withdrawal_not_possible` or
  *   `insufficient_balance`: nothing is stored
@@ -51,8 +57,8 @@ export async function createWithdrawal(
   const id = newIdIn(deps.acquirers.cell)
   rememberTrace(id)
   return await deps.db.transaction(async (tx) => {
-    // First of all: each of several concurrent requests then sees what those before it did, and finds a used key here
-    // instead of conflicting on insert.
+    // Lock first: concurrent requests of a merchant then run one after another, and a later one finds its key used here
+    // instead of failing on insert.
     await lockBalances(tx, [merchantId])
     const first = await findWithdrawalByKey(tx, merchantId, idempotencyKey)
     if (first) return replay(first, content)
@@ -60,9 +66,10 @@ export async function createWithdrawal(
     const now = deps.clock.now()
     const { amount } = content
     assertPaysOut(deps.acquirers)
-    const free = await findFree(tx)
-    const coversAmount = (name: string) => (free.get(name) ?? 0) >= amount
-    // No other acquirer is ever requested to send it: only at this one can the outcome be looked up.
+    const payable = await findPayableBalances(tx)
+    const coversAmount = (name: string) => (payable.get(name) ?? 0) >= amount
+    // The withdrawal stays with this acquirer: only this one can report the outcome, so no other is ever asked
+    // to send it.
     const acquirer = deps.acquirers.forWithdrawal({ clientId, amount, now, id, coversAmount })
     if (!acquirer) throw await noAccountCovers(tx, { merchantId, amount, now })
     const row = await reserve(tx, {
@@ -96,7 +103,10 @@ function assertPaysOut({ hasPayouts }: Acquirers): void {
   })
 }
 
-/** A merchant whose own balance is too low gets that error instead. */
+/**
+ * The error when no payout account covers the amount; if the merchant's own balance is too low as well, that one is
+ * reported instead.
+ */
 async function noAccountCovers(
   tx: Tx,
   { merchantId, amount, now }: { merchantId: string; amount: number; now: Date },
@@ -104,7 +114,8 @@ async function noAccountCovers(
   const fee = await feeFor(tx, { merchantId, operation: 'withdrawal', amount, now })
   const { available } = await findBalances(tx, merchantId)
   if (available < amount + fee) return insufficientBalance()
-  const message = 'is more than any payout account holds at the moment: the operator has to move money there first'
+  const message =
+    'is more than any payout account has free at the moment, after the withdrawals not yet sent: the operator has to move money there first'
   return new AppError('withdrawal_not_possible', {
     detail: `amount ${message}.`,
     fields: [{ field: 'amount', code: 'more_than_payout_account', message }],

@@ -223,7 +223,7 @@ describe('outgoing money', () => {
     const alone = await openGateway([other], { clock, successorOf: before })
     const refused = await alone.call('/withdrawal', withdrawalBody({ amount: 20_000 }))
     expect([refused.status, refused.body.code]).toEqual([422, 'withdrawal_not_possible'])
-    expect(refused.body.detail).toContain('is more than any payout account holds at the moment')
+    expect(refused.body.detail).toContain('is more than any payout account has free at the moment')
     expect(other.requests.filter(isPayout)).toEqual([])
     await alone.stop()
     await Promise.all([one.close(), other.close()])

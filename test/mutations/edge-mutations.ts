@@ -50,7 +50,11 @@ export const edgeMutations: Mutation[] = [
   {
     name: 'money is sent through an acquirer that never received it',
     edits: [
-      edit('src/withdrawals/create.ts', '(free.get(name) ?? 0) >= amount', '(free.get(name) ?? 0) <= amount * 1e9'),
+      edit(
+        'src/withdrawals/create.ts',
+        '(payable.get(name) ?? 0) >= amount',
+        '(payable.get(name) ?? 0) <= amount * 1e9',
+      ),
     ],
     caughtBy: severalAcquirersTest,
   },
