@@ -9,10 +9,11 @@ import { findBalancesAt, listStatement, type StatementFilters } from './store.ts
 import { findChainBreaches } from './verify-store.ts'
 import { firstIdSince } from './window-store.ts'
 
-// What PostgreSQL reads for a merchant's account statement: payments, half of them for one merchant, each with a fee and
-// a `refund_sent` that this statement does not show; and 50 reservations of that merchant. All amounts are 1.
+// Checks which rows PostgreSQL reads for a merchant's account statement. The data: 10,000 payments, half of them of one
+// merchant, each with a fee and a `refund_sent`, which the statement does not show; and 50 refund reservations of that
+// merchant. All amounts are 1 and all balances 0.
 const merchant = randomUUID()
-const payments = 5_000
+const paymentsOfMerchant = 5_000
 let database: TestDatabase
 
 beforeAll(async () => {
@@ -23,7 +24,7 @@ beforeAll(async () => {
       merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance, record_type, record_id, created_at)
     select case when i % 2 = 0 then ${merchant} else gen_random_uuid() end, 'event:' || i, place, kind, debit, credit, 1, 0, 0,
       'transaction', gen_random_uuid(), timestamptz '2026-02-01T00:00:00Z' + i * interval '1 minute'
-    from generate_series(1, ${2 * payments}::integer) i
+    from generate_series(1, ${2 * paymentsOfMerchant}::integer) i
     cross join lateral (
       values (0, 'payment', 'acquirer', 'available'), (1, 'fee', 'available', 'fees'),
         (2, case when i % 200 = 0 then 'refund_reserved' end, 'available', 'reserved'), (3, 'refund_sent', 'reserved', 'acquirer')
@@ -36,10 +37,10 @@ afterAll(async () => await database.drop())
 const at = (minute: number) => new Date(Date.UTC(2026, 1, 1, 0, minute))
 
 it.each<[string, StatementFilters, number]>([
-  ['', {}, 10_050],
+  ['without filters', {}, 10_050],
   ['of a kind', { kinds: ['refund_reserved'] }, 50],
   ['of an hour', { startDate: at(600), endDate: at(659) }, 61],
-])('a statement %s reads only its own rows, and finds and counts them with indexes', async (_, filters, total) => {
+])('a statement %s is found and counted with indexes, without a scan of the whole table', async (_, filters, total) => {
   const found = await withPlan(
     database.db,
     async (db) => await listStatement(db, merchant, filters, { page: 1, perPage: 20, after: null }),
@@ -53,7 +54,7 @@ it.each<[string, StatementFilters, number]>([
 })
 
 it.each([0, 1, 600, 9_000, 10_001])(
-  'finds the first entry since minute %i and the payments of the hour after it, and reads few other rows',
+  'finds the lowest id that an entry since minute %i may have, and the payments of the hour after it, reading few other rows',
   async (minute) => {
     const { db } = database
     const before = await db.query<{ id: number }>(sql`
@@ -89,13 +90,15 @@ it('past balances read only what they need, also for accounts that were never us
   expect(found.plan.rows).toBeLessThan(60)
 })
 
-it('a verification since a moment reads the later transfers, and the last earlier one of each account', async () => {
+it('a verification since a moment reads only the transfers since then and the last earlier one of each account', async () => {
+  // The chain is the sequence of an account's running balances.
   const found = await runWithoutTimeout(
     database.db,
     { readOnly: true, prefersIndexes: true },
     async ({ query }) =>
       await withPlan({ ...database.db, query }, async (db) => ({ rows: await findChainBreaches(db, at(9_990)) })),
   )
+  // The data has zero as every running balance, so each of these transfers is a breach.
   expect(found.rows).not.toEqual([])
   expect(found.plan.rows).toBeLessThan(2_000)
 })
