@@ -1,15 +1,15 @@
 import { Secret, TOTP } from 'otpauth'
 
-/**
- * A second factor after RFC 6238, with the parameters that every authenticator app supports: SHA-1, six digits,
- * thirty seconds.
- */
+// The second factor: TOTP as in RFC 6238, with the parameters that every authenticator app supports: SHA-1, six digits,
+// thirty seconds.
+
 const periodSeconds = 30
+
 /**
  * A code is valid for its thirty seconds only (ASVS 6.5.5): phones and servers synchronize their clocks over the
  * network.
  */
-const stepsAside = 0
+const stepsTolerated = 0
 
 /** A new secret, 160 bits in base32. */
 export function newTotpSecret(): string {
@@ -22,12 +22,12 @@ export function toTotpUri(secret: string, email: string): string {
 }
 
 /**
- * The time step of a code, or null if it belongs to no current one. The caller must refuse a step that was used
- * before.
+ * The time step of a code, or null if it is not the code of the current step. The caller must refuse a step that was
+ * used before.
  */
 export function findTotpStep(secret: string, code: string, now: Date): number | null {
   if (!/^\d{6}$/.test(code)) return null
-  const delta = toTotp(secret).validate({ token: code, timestamp: now.getTime(), window: stepsAside })
+  const delta = toTotp(secret).validate({ token: code, timestamp: now.getTime(), window: stepsTolerated })
   return delta === null ? null : Math.floor(now.getTime() / 1000 / periodSeconds) + delta
 }
 
