@@ -41,13 +41,13 @@ const accountsOf = async (id: string): Promise<Record<string, number>> => {
     select account, balance from ledger_accounts where merchant_id = ${id} and balance <> 0`)
   return Object.fromEntries(rows.map(({ account, balance }) => [account, balance]))
 }
-/** Without the comparison with the PSP, which a job may repeat at any time. */
+/** `ledger accounts` without the comparison with the PSP, which a job may update at any time. */
 const total = async () => {
   type Accounts = { acquirers: { acquirer: string; cents: number }[]; fees: number }
   const { acquirers, fees } = await cli.runJson<Accounts>(['ledger', 'accounts'])
   return { acquirers: acquirers.map(({ acquirer, cents }) => ({ acquirer, cents })), fees }
 }
-/** The merchant owes this: more than its balance was returned under MED. */
+/** By manual entries: no balance, and this debt, as if more than the balance had been returned under MED. */
 async function owe(cents: number): Promise<void> {
   const { available } = (await service.call<{ available: number }>('/balance')).body
   if (available > 0) await approve((await post(...manual('available', 'acquirer', available))).id)
@@ -59,7 +59,7 @@ async function approve(id: string): Promise<void> {
 const statement = async () => (await service.call<{ data: StatementEntry[] }>('/statement')).body.data
 
 describe('fees', () => {
-  it('are drawn from all merchants, once for each key, and only from fees', async () => {
+  it('are drawn across all merchants, once for each key, and never more than there are', async () => {
     await payOne(service)
     await payOne(service)
     expect(await total()).toMatchObject({ acquirers: [{ acquirer: 'simulator', cents: 2_000 }], fees: 400 })
@@ -106,7 +106,7 @@ describe('the balance at the PSP', () => {
       await service.runJob('reconciliation.balance')
       await eventually(async () => (await differences())[0] === difference)
     }
-    // The earlier tests drew, charged and paid in, and nothing moved at the simulated PSP.
+    // The entries of the earlier tests moved no money at the simulated PSP: it still holds the two payments.
     const { acquirers } = await total()
     const atPsp = 2_000
     await compare(atPsp - (acquirers[0]?.cents ?? 0))
@@ -136,7 +136,7 @@ describe('a merchant that owes', () => {
     ])
   })
 
-  it('is released from its debt with the fees that it paid, then with the operator’s other money', async () => {
+  it('has its debt written off: from the fees that it paid, then from the operator’s other money', async () => {
     await payOne(service)
     await owe(500)
     await cli.expectFailure(
@@ -189,9 +189,9 @@ describe('a manual entry', () => {
   })
 })
 
-describe('at the dashboard', () => {
+describe('in the dashboard', () => {
   type Person = Awaited<ReturnType<typeof openBrowser>>
-  type Fault = { errors?: { field: string; code: string }[]; state?: string; id?: string; code?: string }
+  type EntryAnswer = { errors?: { field: string; code: string }[]; state?: string; id?: string; code?: string }
   const people: Person[] = []
   const keyOf = () => `dashboard-${randomUUID().replaceAll('-', '')}`
   const form = (fields: object) => ({
@@ -201,7 +201,7 @@ describe('at the dashboard', () => {
     ...fields,
   })
   const send = async (fields: object, path = '', by = people[0]) =>
-    (await by?.call<Fault>(`/dashboard/api/entry${path}`, { body: form(fields) })) ?? expect.fail()
+    (await by?.call<EntryAnswer>(`/dashboard/api/entry${path}`, { body: form(fields) })) ?? expect.fail()
   const faultsOf = async (fields: object) =>
     (await send(fields, '/preview')).body.errors?.map(({ field, code }) => `${field} ${code}`)
   const actionsOf = async (id: string) =>
@@ -269,11 +269,11 @@ describe('at the dashboard', () => {
     expect([body.state, again]).toEqual(['proposed', body])
     expect(await accountsOf(merchantId)).toMatchObject({ available })
     const approve = async (by: Person | undefined, id = '') =>
-      await by?.call<Fault>(`/dashboard/api/proposal/${id}/approval`, { method: 'POST' })
+      await by?.call<EntryAnswer>(`/dashboard/api/proposal/${id}/approval`, { method: 'POST' })
     expect((await approve(people[0], again.id))?.body.errors).toMatchObject([{ code: 'same_person' }])
     expect((await approve(people[1], body.id))?.status).toBe(200)
     expect((await approve(people[1], body.id))?.body.errors).toMatchObject([{ code: 'not_open' }])
-    // Another one after the approval: its approval posts nothing.
+    // The same form sent after the approval is proposed again; approving that posts nothing.
     const late = (await send(wanted)).body
     expect((await approve(people[1], late.id))?.status).toBe(200)
     expect(await accountsOf(merchantId)).toMatchObject({ available: available + 50_001 })
@@ -302,14 +302,14 @@ it.each([
 })
 
 describe('the fee of a payment', () => {
-  /** A merchant that pays 7 of each payment, and whose refunds bring it back. */
+  /** A merchant with a fee of 7 cents for each payment, and the arguments of the command that sets its refund rule. */
   const addMerchant = async () => {
     const merchant = await addTestClient(service)
     const [row] = await service.db.query<{ client_id: string }>(sql`
       select client_id from clients where merchant_id = ${merchant.merchantId}`)
     const rule = ['fee', 'set', '--client', row?.client_id ?? '', '--operation']
     await cli.read([...rule, 'transaction', '--fixed', '7'])
-    return { ...merchant, rule: [...rule, 'refund'] }
+    return { ...merchant, feeRuleArgs: [...rule, 'refund'] }
   }
   type Shop = Awaited<ReturnType<typeof addMerchant>>
   const refundOf = async ({ token }: Shop, id: string, amount?: number) => {
@@ -327,8 +327,8 @@ describe('the fee of a payment', () => {
     const shop = await addMerchant()
     const { id } = await payOne(service, 1000, shop)
     expect((await refundOf(shop, id)).end).toBe('insufficient_balance')
-    await cli.expectFailure([...shop.rule.slice(0, -1), 'withdrawal', '--returns-payment-fee'], /--operation refund/)
-    const shown = await cli.read([...shop.rule, '--returns-payment-fee'])
+    await cli.expectFailure([...shop.feeRuleArgs.with(-1, 'withdrawal'), '--returns-payment-fee'], /--operation refund/)
+    const shown = await cli.read([...shop.feeRuleArgs, '--returns-payment-fee'])
     expect(shown).toMatch(/^returnsPaymentFee +yes$/m)
     const whole = await refundOf(shop, id)
     expect(whole.end).toBe('REFUNDED')
@@ -349,7 +349,7 @@ describe('the fee of a payment', () => {
 
   it('is returned in whole cents, exactly once over all parts, and is charged again for a refused refund', async () => {
     const shop = await addMerchant()
-    await cli.read([...shop.rule, '--returns-payment-fee'])
+    await cli.read([...shop.feeRuleArgs, '--returns-payment-fee'])
     const { id } = await payOne(service, 1000, shop)
     const returned: number[] = []
     for (const amount of [333, 333, 333, 1]) {
@@ -362,7 +362,7 @@ describe('the fee of a payment', () => {
       )
     }
     expect(returned).toEqual([2, 2, 2, 1])
-    // The bank refuses a return of this amount, but accepts it in parts.
+    // The simulated PSP refuses a return of exactly this amount, but accepts it in parts.
     const refused = await payOne(service, 800_004, shop)
     const failed = await refundOf(shop, refused.id)
     expect(failed.end).toBe('FAILED')
@@ -380,7 +380,7 @@ describe('the fee of a payment', () => {
 
   it('is returned from the operator’s own money when the fees were drawn', async () => {
     const shop = await addMerchant()
-    await cli.read([...shop.rule, '--returns-payment-fee'])
+    await cli.read([...shop.feeRuleArgs, '--returns-payment-fee'])
     const { id } = await payOne(service, 1000, shop)
     await post('draw-fees', '--amount', String((await total()).fees), '--key', randomUUID())
     const before = await accountsOf(operatorMerchantId)

@@ -59,7 +59,7 @@ describe('a start that fails', () => {
     )
   })
 
-  it('reports a port in use once when there are several processes, and stops its PostgreSQL', async () => {
+  it('with several processes, reports a port in use only once, and stops the PostgreSQL that it started', async () => {
     await copyMigrated(folder.dataDir)
     const other = createServer()
     const port = await findFreePort()
@@ -85,7 +85,7 @@ describe('a start that fails', () => {
 })
 
 describe('a start that is interrupted by SIGTERM', () => {
-  it.each(['1', '2'])('completes, then stops with exit code 0, with %s processes', async (PROCESSES) => {
+  it.each(['1', '2'])('completes, then stops with exit code 0 (PROCESSES=%s)', async (PROCESSES) => {
     await copyMigrated(folder.dataDir)
     const { code, said } = await startAndStop({ ...folder, port: await findFreePort(), environment: { PROCESSES } })
     expect(code, said).toBe(0)
