@@ -11,6 +11,7 @@ const words = texts({
     paid: 'Paid',
     refunded: 'Refunded',
     disputed: 'Disputed',
+    // Of withdrawals: the receiver sent the money back. In Portuguese the gender differs.
     returned: 'Refunded',
     failed: 'Failed',
     sent: 'Sent',
@@ -74,17 +75,20 @@ type TabName =
   | 'delivered'
   | 'given_up'
 
-/** The `status` in the address for the tab of all records, where another tab is the default. */
+/** The value of `status` in the URL that selects the tab of all records, in lists where another tab is the default. */
 const allStatuses = 'all'
 
-/** The statuses that the address has chosen; none: all records. `first`: the tab of an address without a status. */
+/**
+ * The statuses selected in the URL; an empty list means all records. `first`: the tab selected when the URL has no
+ * status.
+ */
 export function chosenStatuses({ all }: Pick<ReturnType<typeof useFilters>, 'all'>, first?: Tab): string[] {
   const chosen = all('status')
   if (chosen.length === 0) return first?.statuses ?? []
   return chosen.includes(allStatuses) ? [] : chosen
 }
 
-/** The statuses of a list as tabs with counts. The chosen statuses are in the address. */
+/** The statuses of a list as tabs with counts. The selected statuses are in the URL. */
 export function StatusTabs({
   tabs,
   summary,
@@ -92,10 +96,10 @@ export function StatusTabs({
   first,
 }: {
   tabs: Tab[]
-  /** `countedMax`: the most of a tab that are counted. Tabs that `counts` does not have show no number. */
+  /** `countedMax`: records are counted per tab, up to this number. A tab missing from `counts` shows no number. */
   summary: (Pick<ListSummary, 'counts' | 'isMore'> & { countedMax?: number }) | undefined
   all?: string
-  /** The tab of an address without a status; the tab of all records is the last one then. */
+  /** The tab selected when the URL has no status; the tab of all records is the last one then. */
   first?: Tab
 }) {
   const t = useText(words)
@@ -146,17 +150,20 @@ export function StatusTabs({
   )
 }
 
-/** The sums of the matching records. `unpaid`: the statuses that were never paid, if the list has a conversion. */
+/**
+ * The sums of the matching records. `unpaid`: the statuses of records that were never paid; given only if the list
+ * shows a conversion.
+ */
 export function ListSums({
   summary,
   isOld,
-  settled,
+  settledLabel,
   unpaid,
 }: {
   summary: ListSummary | undefined
   /** Whether the sums are still those of the previous filters: they are hidden, and only their space is kept. */
   isOld: boolean
-  settled: string
+  settledLabel: string
   unpaid?: string[]
 }) {
   const t = useText(words)
@@ -166,7 +173,7 @@ export function ListSums({
   const values = [
     [t.count, summary.count === null ? `${format.number(20_000)}+` : format.number(summary.count)],
     [t.amount, money(summary.amount)],
-    [settled, money(summary.settled)],
+    [settledLabel, money(summary.settled)],
     [t.fees, money(summary.fees)],
     [t.refunds, money(summary.refunded)],
     ...(unpaid ? [[t.conversion, writeConversion(summary, unpaid, format), t.conversionHint] as const] : []),
@@ -194,7 +201,7 @@ export function ListSums({
   )
 }
 
-/** Unknown if there are more records than are counted. */
+/** A dash if there are none, or more than are counted. */
 function writeConversion({ counts, isMore }: ListSummary, unpaid: string[], format: Format): string {
   const sum = (some: ListSummary['counts']) => some.reduce((total, { count }) => total + count, 0)
   if (isMore || sum(counts) === 0) return '–'

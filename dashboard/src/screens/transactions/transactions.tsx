@@ -92,7 +92,7 @@ export default function Transactions() {
       <ListSums
         summary={summary.data}
         isOld={summary.isPlaceholderData}
-        settled={t.paid}
+        settledLabel={t.paid}
         unpaid={['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']}
       />
       <List list={list} total={total} showsMerchant={merchant === null && client === null} isSorted={client !== null} />

@@ -52,6 +52,7 @@ function Request({
 }) {
   const t = useText(words)
   const format = useFormat()
+  // `guiche` calls the API as the acting merchant, which is `client` (api.ts).
   const balance = useQuery({ queryKey: ['balance', client], queryFn: async () => await guiche.balance.get() })
   const previewing = useMutationForm({
     initialValues: { amount: null as number | null, key: '', type: null as string | null, reference: '' },
@@ -137,6 +138,8 @@ function Review({
   const { merchant } = useUser()
   const clients = useMerchants()
   const name = clients.data?.find(({ clientId }) => clientId === client)?.name ?? client
+  // An operator's user (no merchant) also sees from whom the money leaves.
+  const lead = merchant === null ? t.willBeSentOf(format.money(amount), name) : t.willBeSent(format.money(amount))
   const total = amount + fee
   const requesting = useMutation({
     mutationFn: async () =>
@@ -167,9 +170,7 @@ function Review({
         </Group>
       }
     >
-      <Text size="sm">
-        {merchant === null ? t.willBeSentOf(format.money(amount), name) : t.willBeSent(format.money(amount))}
-      </Text>
+      <Text size="sm">{lead}</Text>
       <PixKeyCard of={pixKey} />
       <Stack gap={0} component="dl" m={0}>
         {[

@@ -72,7 +72,7 @@ export default function Withdrawals() {
       <PendingReview client={client} />
       <RecordFilters statuses={statuses} textFilters={textFilters} words={t} />
       <StatusTabs tabs={tabs} summary={summary.data} all={t.all} />
-      <ListSums summary={summary.data} isOld={summary.isPlaceholderData} settled={t.sent} />
+      <ListSums summary={summary.data} isOld={summary.isPlaceholderData} settledLabel={t.sent} />
       <List list={list} total={total} showsMerchant={client === null} />
       {client !== null && <Limits client={client} />}
     </Page>
