@@ -13,7 +13,7 @@ import { AppError, invalidField } from '../lib/errors.ts'
 import { confirmDiscrepancy, dismissDiscrepancy, findDiscrepancy, toDifferenceView } from '../operator/discrepancies.ts'
 import {
   findRun,
-  findSignedBy,
+  findVersionSignedBy,
   type ListedDifference,
   listDifferencePage,
   listLatestRuns,
@@ -230,7 +230,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
       // The job is read before the run: a job that has ended has written its run.
       const isUnderWay = await isJobOpen(db, keyOfRun(id))
       const run = await findRun(db, id)
-      const signed = isUnderWay ? null : await findSignedBy(db, id)
+      const signed = isUnderWay ? null : await findVersionSignedBy(db, id)
       return { id, isUnderWay, run: run && toRunView(run), version: signed?.version ?? null }
     },
   )

@@ -102,7 +102,7 @@ export async function listLatestRuns(db: Db, acquirers: string[]): Promise<RunRo
     ) latest`)
 }
 
-/** Closed days with their latest statement, newest day first. */
+/** Closed days, each with the latest version of its signed statement (the totals of both sides), newest day first. */
 export async function listClosedDays(
   db: Db,
   { acquirer, limit, offset }: { acquirer: string | undefined } & Slice,
@@ -120,7 +120,7 @@ export async function listClosedDays(
   return { total: count?.total ?? 0, items }
 }
 
-/** All versions of a day, newest first. */
+/** All versions of a day's signed statement, newest first. */
 export async function listVersions(
   db: Db,
   { acquirer, day }: { acquirer: string; day: string },
@@ -129,8 +129,11 @@ export async function listVersions(
     select version, signed_at, sha256 from closed_days where acquirer = ${acquirer} and day = ${day} order by version desc`)
 }
 
-/** The version of a day that a run signed; null if it signed none, as when nothing had changed. */
-export async function findSignedBy(db: Db, runId: string): Promise<{ version: number } | null> {
+/**
+ * The version of the day's statement that a run signed; null if it signed none, for example because nothing had
+ * changed.
+ */
+export async function findVersionSignedBy(db: Db, runId: string): Promise<{ version: number } | null> {
   const rows = await db.query<{ version: number }>(sql`select version from closed_days where run_id = ${runId}`)
   return rows[0] ?? null
 }
