@@ -108,7 +108,7 @@ describe.each(names)('%s', (name) => {
     if (name === 'efi') {
       // The address answered a call without a certificate.
       expect(registered).toMatchObject({ status: 400, body: { nome: 'webhook_invalido' } })
-      psp.simulator.toAnonymous.status = 403
+      psp.simulator.answerWithoutCertificate.status = 403
       expect((await call('PUT', pix(`webhook/${receiverKey}`), { webhookUrl: url })).status).toBe(201)
     } else expect(registered.status).toBe(name === 'inter' ? 204 : 200)
     expect((await call('GET', pix(`webhook/${receiverKey}`))).body).toMatchObject({ webhookUrl: url })

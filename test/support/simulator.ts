@@ -8,12 +8,12 @@ type Requested = { status: number; headers: Record<string, string>; body: Record
 
 export type TestSimulator = Simulator & {
   clock: ManualClock
-  /** Every callback sent. */
+  /** Every callback sent with a certificate, also those answered with an error. */
   callbacks: { url: string; body: unknown }[]
-  /** The answers of the callback receiver, in order; 200 after the last. */
+  /** What the callback receiver answers, in order: a status, or an error to throw. 200 after the last. */
   answers: (number | Error)[]
-  /** Its answer to a caller without a certificate. */
-  toAnonymous: { status: number }
+  /** The callback receiver's answer to a call without a client certificate. */
+  answerWithoutCertificate: { status: number }
   warnings: string[]
   /** Sends a request with a token. The body of the answer is parsed. */
   request(method: string, path: string, more?: { body?: unknown; query?: Record<string, string> }): Promise<Requested>
@@ -23,6 +23,7 @@ export type TestSimulator = Simulator & {
 
 export const baseUrl = 'http://127.0.0.1:3000'
 
+/** `personality` is the network's fault profile. */
 type Options = Pick<Partial<SimulatorOptions>, 'dialect' | 'controlToken' | 'disturb' | 'personality'> & {
   clock?: ManualClock
   publicBaseUrl?: string
@@ -35,7 +36,7 @@ export async function testSimulator(
 ): Promise<TestSimulator> {
   const callbacks: { url: string; body: unknown }[] = []
   const answers: (number | Error)[] = []
-  const toAnonymous = { status: 200 }
+  const answerWithoutCertificate = { status: 200 }
   const warnings: string[] = []
   const simulator = await createSimulator({
     pool,
@@ -44,7 +45,7 @@ export async function testSimulator(
     ...options,
     log: { warn: (_, message) => warnings.push(message) },
     sendCallback: async (url, body, how) => {
-      if (how?.isAnonymous) return toAnonymous.status
+      if (how?.isAnonymous) return answerWithoutCertificate.status
       callbacks.push({ url, body })
       const answer = answers.shift() ?? 200
       if (answer instanceof Error) throw answer
@@ -73,10 +74,10 @@ export async function testSimulator(
     return String(body.pixCopiaECola)
   }
 
-  return { ...simulator, clock, callbacks, answers, toAnonymous, warnings, request: send, charge }
+  return { ...simulator, clock, callbacks, answers, answerWithoutCertificate, warnings, request: send, charge }
 }
 
-/** The body of a charge. */
+/** The body of a request that creates a charge. */
 export function cob(original: unknown = '10.00', expiracao: unknown = 3600) {
   return { calendario: { expiracao }, valor: { original }, chave: receiverKey }
 }
