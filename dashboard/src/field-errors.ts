@@ -216,7 +216,7 @@ export const sentences: Record<Language, Sentences> = {
       not_offered: () => 'Não está disponível.',
       not_pending_review: () => 'Não está mais aguardando análise.',
       more_than_payout_account: () =>
-        'Nenhuma conta de saída tem este valor livre no momento. O operador precisa transferir dinheiro para ela.',
+        'Nenhuma conta de saída tem este valor disponível no momento. O operador precisa transferir dinheiro para ela.',
       not_pending: () => 'Não está mais pendente.',
       not_processing: () => 'Não está mais em processamento.',
       still_checked: () => 'O PSP ainda pode ser consultado. Aguarde a resposta dele.',
