@@ -36,34 +36,33 @@ const rankedMax = 10
 
 type Deps = { db: Db; reads: Reads; clock: Clock }
 type SameTime = Overview['sameTime']
-type Known = { at: number; ageMs: number; overview: Overview }
+type Known = { at: number; ageMs: number; overview: Promise<Overview> }
 
 /**
  * The figures of the first screen, for a merchant or for all. Read at most every few seconds, however many people
- * view them, and never twice at the same time: whoever asks during a read gets its result.
+ * view them.
  */
 export function createOverview(deps: Deps) {
   const findSameTime = keepSameTime(deps)
   const known = new Map<string, Known>()
-  const running = new Map<string, Promise<Overview>>()
   return async (filter: MerchantFilter, dayCount: number): Promise<Overview> => {
     const key = `${filter.merchantId} ${dayCount}`
     const now = deps.clock.now().getTime()
     const last = known.get(key)
-    if (last && now - last.at >= 0 && now - last.at < last.ageMs) return last.overview
-    const shared = running.get(key)
-    if (shared) return await shared
+    if (last && now - last.at >= 0 && now - last.at < last.ageMs) return await last.overview
     const startedAt = performance.now()
-    const read = readOverview(deps, filter, { now, dayCount, findSameTime })
-    running.set(key, read)
-    try {
-      const overview = await read
-      if (known.size >= cachedMax) known.clear()
-      known.set(key, { at: now, ageMs: Math.max(ageMinMs, (performance.now() - startedAt) * ageFactor), overview })
-      return overview
-    } finally {
-      running.delete(key)
-    }
+    const overview = readOverview(deps, filter, { now, dayCount, findSameTime })
+    // While it runs, whoever asks gets its result.
+    const reading: Known = { at: now, ageMs: Number.POSITIVE_INFINITY, overview }
+    if (known.size >= cachedMax) known.clear()
+    known.set(key, reading)
+    overview.then(
+      () => {
+        reading.ageMs = Math.max(ageMinMs, (performance.now() - startedAt) * ageFactor)
+      },
+      () => known.delete(key),
+    )
+    return await overview
   }
 }
 
