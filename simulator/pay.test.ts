@@ -1,11 +1,9 @@
-import { CompactSign, exportJWK, generateKeyPair } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cents } from '../src/lib/money.ts'
 import { encodeDynamicBrCode, encodeStaticBrCode } from '../src/pix/brcode.ts'
 import { isEndToEndId } from '../src/pix/ids.ts'
 import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
-import { baseUrl, cob, request, type TestSimulator, testSimulator, txidOf } from '../test/support/simulator.ts'
-import { verifyPayload } from './pay.ts'
+import { cob, type TestSimulator, testSimulator, txidOf } from '../test/support/simulator.ts'
 import { receiverKey } from './receiver-account.ts'
 
 let database: TestDatabase
@@ -139,34 +137,6 @@ describe('a payment', () => {
   it('is refused with the amount zero', async () => {
     const uri = await simulator.charge(newTxid())
     expect(await simulator.pay({ uri, amount: cents(0) })).toMatchObject({ ok: false, code: 'amount_invalid' })
-  })
-})
-
-describe('a payload', () => {
-  const fetch = (path: string) => simulator.handle(request('GET', path))
-  const sign = async (jku: string) => {
-    const { privateKey, publicKey } = await generateKeyPair('ES256')
-    const { kid } = JSON.parse((await fetch('/qr/jwks.json')).body).keys[0]
-    const jws = await new CompactSign(Buffer.from('{}')).setProtectedHeader({ alg: 'ES256', kid, jku }).sign(privateKey)
-    return { jws, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256' } }
-  }
-
-  it('is refused when it is signed with another key than the host publishes', async () => {
-    const { jws } = await sign(`${baseUrl}/qr/jwks.json`)
-    expect(await verifyPayload(fetch, baseUrl, jws)).toBeNull()
-  })
-
-  it('is refused when it names the keys of another host, even if the signature matches', async () => {
-    const { jws, jwk } = await sign('http://attacker.example/qr/jwks.json')
-    const answer = { status: 200, headers: {}, body: JSON.stringify({ keys: [jwk] }) }
-    expect(await verifyPayload(async () => answer, baseUrl, jws)).toBeNull()
-    const honest = await sign(`${baseUrl}/qr/jwks.json`)
-    const keys = { status: 200, headers: {}, body: JSON.stringify({ keys: [honest.jwk] }) }
-    expect(await verifyPayload(async () => keys, baseUrl, honest.jws)).toEqual({})
-  })
-
-  it.each(['', 'x.y.z', 'eyJhbGciOiJub25lIn0.e30.'])('is refused when it is not a signed text: %j', async (jws) => {
-    expect(await verifyPayload(fetch, baseUrl, jws)).toBeNull()
   })
 })
 

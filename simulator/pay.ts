@@ -1,6 +1,5 @@
-import type { KeyObject } from 'node:crypto'
 import { parseDocument } from '../src/lib/document.ts'
-import { type Cents, cents, fromReais } from '../src/lib/money.ts'
+import { type Cents, cents } from '../src/lib/money.ts'
 import { isInternationalName } from '../src/lib/text.ts'
 import { decodeBrCode } from '../src/pix/brcode.ts'
 import type { AccountHolder } from '../src/pix/holder.ts'
@@ -9,13 +8,11 @@ import { scheduleFollowUps } from './faults/follow-ups.ts'
 import { amountMax, type Payable, planPixes } from './faults/plan.ts'
 import { drawBehaviours } from './faults/profile.ts'
 import type { Behaviour } from './faults/traits.ts'
-import { type HttpResponse, parseJson } from './http.ts'
-import { readJws, readPublicKey, verifyJws } from './jws.ts'
-import { readLocationPath, resolveLocation, toKeysUrl } from './location.ts'
+import { readLocationPath, resolveLocation } from './location.ts'
 import type { Network } from './network.ts'
 import { planStatic } from './pay-static.ts'
 import type { NewPix } from './pix-store.ts'
-import { isRecord } from './validate.ts'
+import type { ChargeWithPixes } from './store.ts'
 
 export type PayInput = {
   /** The copy-and-paste code. */
@@ -35,22 +32,19 @@ export type PayRefusal =
   | 'charge_expired'
   | 'charge_removed'
   | 'already_paid'
-  | 'payload_invalid'
   | 'amount_invalid'
   | 'payer_invalid'
   | 'unavailable'
 
 export type PayOutcome = { ok: true; endToEndId: string } | { ok: false; code: PayRefusal; message: string }
 
-/** Sends a GET for a path to the receiver's PSP. */
-type Fetch = (path: string) => Promise<HttpResponse>
-
 /**
- * Acts as the payer's bank: reads the code, fetches the charge at its location, verifies the signature and pays once,
- * unless a fault is injected. After the commit it calls `onPaid` with each resulting Pix.
+ * Acts as the payer's bank: reads the code, finds the charge at its location and pays once, unless a fault is injected.
+ * A bank of another institution would fetch the signed payload (payload.ts) and verify it. This one belongs to the same
+ * network and reads the charge itself. After the commit it calls `onPaid` with each resulting Pix.
  */
 export async function pay(
-  deps: { network: Network; fetch: Fetch; onPaid: (pix: NewPix) => void },
+  deps: { network: Network; onPaid: (pix: NewPix) => void },
   input: PayInput,
 ): Promise<PayOutcome> {
   const { network } = deps
@@ -72,16 +66,17 @@ export async function pay(
   if (!place) return refused('not_of_this_network')
   if (!chargeId) return refused('charge_unknown')
 
-  const read = await fetchCharge(deps, place)
-  const charge = read.ok ? read.charge : await recallCharge(network, chargeId, read)
-  if (!charge) return read.ok ? refused('charge_unknown') : read
-  const profile = await network.faultProfile.current()
-  const behaviours = drawBehaviours(profile, { ...charge, requested: input.behaviour })
-  if (!read.ok && !isOverlooked(read.code, behaviours)) return read
-
+  const charge = await network.findCharge(chargeId)
+  if (!charge) return refused('charge_unknown')
   const now = network.clock.now()
+  const payable = toPayable(charge)
+  const profile = await network.faultProfile.current()
+  const behaviours = drawBehaviours(profile, { ...payable, requested: input.behaviour })
+  const refusal = findRefusal(charge, payable, { now, behaviours })
+  if (refusal) return refused(refusal)
+
   const requested = { amount: input.amount, payer: input.payer ? payer : null }
-  const planned = planPixes({ now, chargeId, profile, defaultPayer: payer }, charge, { requested, behaviours })
+  const planned = planPixes({ now, chargeId, profile, defaultPayer: payer }, payable, { requested, behaviours })
   return (
     (await send(deps, planned)) ??
     refused((await network.findCharge(chargeId))?.removedAt ? 'charge_removed' : 'already_paid')
@@ -102,77 +97,21 @@ async function send(
   return { ok: true, endToEndId: first.endToEndId }
 }
 
-type Refused = Extract<PayOutcome, { ok: false }>
-type Readable = { ok: true; charge: Payable }
-
-/** The stored charge, if its location has expired or is paid but the bank pays anyway. Null for any other refusal. */
-async function recallCharge(network: Network, chargeId: string, { code }: Refused): Promise<Payable | null> {
-  if (code !== 'already_paid' && code !== 'charge_expired') return null
-  const charge = await network.findCharge(chargeId)
-  if (!charge) return null
-  const expiresAt = new Date(charge.createdAt.getTime() + charge.expiresInSeconds * 1000)
-  return { txid: charge.txid, amount: cents(charge.amount), expiresAt, isPaid: charge.pixes.length > 0 }
+function toPayable({ txid, amount, createdAt, expiresInSeconds, pixes }: ChargeWithPixes): Payable {
+  const expiresAt = new Date(createdAt.getTime() + expiresInSeconds * 1000)
+  return { txid, amount: cents(amount), expiresAt, isPaid: pixes.length > 0 }
 }
 
-/** A bank that pays late or twice ignores these refusals. */
-function isOverlooked(code: PayRefusal, behaviours: Behaviour[]): boolean {
-  return behaviours.includes(code === 'charge_expired' ? 'late' : 'twice')
-}
-
-async function fetchCharge(
-  deps: { network: Network; fetch: Fetch },
-  place: { baseUrl: string; path: string },
-): Promise<Readable | Refused> {
-  const answer = await deps.fetch(place.path)
-  if (answer.status === 404) return refused('charge_unknown')
-  if (answer.status === 410) return refused(goneReasons[goneField(answer)] ?? 'charge_expired')
-  if (answer.status !== 200) return refused('unavailable')
-  const payload = await verifyPayload(deps.fetch, place.baseUrl, answer.body)
-  return payload ? readPayload(payload, deps.network.clock.now()) : refused('payload_invalid')
-}
-
-const goneReasons: Record<string, PayRefusal> = { status: 'already_paid', 'cob.status': 'charge_removed' }
-
-/** What the answer for a charge that can no longer be paid names as the reason (payload.ts). */
-function goneField(answer: HttpResponse): string {
-  const body = parseJson(answer.body)
-  const [violation] = isRecord(body) && Array.isArray(body.violacoes) ? body.violacoes : []
-  return isRecord(violation) ? String(violation.propriedade) : ''
-}
-
-/**
- * The payload, if it is signed with a key that the location's own host publishes. Without the check of `jku` anyone
- * could sign a payload with their own key and name their own server.
- */
-export async function verifyPayload(fetch: Fetch, baseUrl: string, text: string): Promise<unknown> {
-  const jws = readJws(text)
-  if (jws === null || jws.header.jku !== toKeysUrl(baseUrl)) return null
-  const key = toKeys((await fetch('/qr/jwks.json')).body).get(jws.header.kid)
-  return key ? verifyJws(jws, key) : null
-}
-
-let known: { text: string; keys: Map<unknown, KeyObject> } = { text: '', keys: new Map() }
-
-/** Imports published keys once and caches them, as a bank does. */
-function toKeys(text: string): typeof known.keys {
-  if (known.text === text) return known.keys
-  const set = parseJson(text)
-  const published = isRecord(set) && Array.isArray(set.keys) ? set.keys.filter(isRecord) : []
-  known = { text, keys: new Map(published.map((jwk) => [jwk.kid, readPublicKey(jwk)])) }
-  return known.keys
-}
-
-/** Reads the fields that a bank needs of a payload, and refuses what cannot be paid. */
-function readPayload(payload: unknown, now: Date): Readable | Refused {
-  if (!isRecord(payload) || !isRecord(payload.valor) || !isRecord(payload.calendario)) return refused('payload_invalid')
-  const { txid, status, valor, calendario } = payload
-  const amount = typeof valor.original === 'string' ? fromReais(valor.original) : null
-  const createdAt = new Date(typeof calendario.criacao === 'string' ? calendario.criacao : Number.NaN)
-  const expiresAt = createdAt.getTime() + Number(calendario.expiracao) * 1000
-  if (typeof txid !== 'string' || !amount || Number.isNaN(expiresAt)) return refused('payload_invalid')
-  if (status !== 'ATIVA') return refused('already_paid')
-  if (now.getTime() >= expiresAt) return refused('charge_expired')
-  return { ok: true, charge: { txid, amount, expiresAt: new Date(expiresAt), isPaid: false } }
+/** Why the charge cannot be paid, or null. A bank that pays late or twice overlooks that it has expired or is paid. */
+function findRefusal(
+  { removedAt }: ChargeWithPixes,
+  { isPaid, expiresAt }: Payable,
+  { now, behaviours }: { now: Date; behaviours: Behaviour[] },
+): PayRefusal | null {
+  if (removedAt) return 'charge_removed'
+  if (isPaid) return behaviours.includes('twice') ? null : 'already_paid'
+  if (now >= expiresAt) return behaviours.includes('late') ? null : 'charge_expired'
+  return null
 }
 
 const messages: Record<PayRefusal, string> = {
@@ -183,7 +122,6 @@ const messages: Record<PayRefusal, string> = {
   charge_expired: 'The charge has expired.',
   charge_removed: 'The receiver has removed the charge: it cannot be paid any more.',
   already_paid: 'The charge is already paid.',
-  payload_invalid: 'The charge at the location is not signed by the institution that holds it.',
   amount_invalid: 'The amount is not one that a Pix can have, or the code has none and you named none.',
   payer_invalid: 'The payer is not plausible: check the name, the document, the bank account and the key.',
   unavailable: 'The institution of the receiver does not answer.',
@@ -196,7 +134,7 @@ const brCodeFaults = {
   too_long: 'The code is longer than a BR Code can be.',
 }
 
-function refused(code: PayRefusal, message: string = messages[code]): Refused {
+function refused(code: PayRefusal, message: string = messages[code]): PayOutcome {
   return { ok: false, code, message }
 }
 

@@ -1,13 +1,14 @@
-import type { KeyObject } from 'node:crypto'
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
 import { assert } from '../src/lib/assert.ts'
 import { toCobBase } from './charges.ts'
 import { type HttpResponse, json, parseJson, problem } from './http.ts'
-import { readPrivateKey, signingAlgorithm, signJws } from './jws.ts'
 import { readLocationPath, toKeysUrl } from './location.ts'
 import type { Network } from './network.ts'
 import type { ChargeRow } from './store.ts'
 import { isRecord } from './validate.ts'
+
+const signingAlgorithm = 'ES256'
 
 export type Signer = { key: KeyObject; kid: string; publicJwk: JWK }
 
@@ -23,7 +24,7 @@ export async function readSigningJwk(text: string): Promise<Signer> {
   const { d, ...publicPart } = jwk
   const kid = await calculateJwkThumbprint(publicPart)
   const publicJwk = { ...publicPart, kid, alg: signingAlgorithm, use: 'sig' }
-  return { key: readPrivateKey(jwk), kid, publicJwk }
+  return { key: createPrivateKey({ key: jwk, format: 'jwk' }), kid, publicJwk }
 }
 
 /** `GET /qr/jwks.json`: the keys with which payers' banks verify payloads. */
@@ -58,4 +59,19 @@ function isExpired(network: Network, charge: ChargeRow): boolean {
 
 function gone(razao: string, propriedade: string): HttpResponse {
   return problem('CobPayloadRemovido', razao, [{ razao, propriedade }])
+}
+
+/**
+ * A compact JWS with the signature of the Pix standard. Synchronous: Web Crypto sends each signature to another thread,
+ * which costs three times as much CPU as the signature itself.
+ */
+function signJws(key: KeyObject, header: Record<string, string>, payload: unknown): string {
+  const signed = `${toBase64Url({ alg: signingAlgorithm, ...header })}.${toBase64Url(payload)}`
+  // The form of a signature in a JWS. OpenSSL's own is DER.
+  const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' })
+  return `${signed}.${signature.toString('base64url')}`
+}
+
+function toBase64Url(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
 }

@@ -84,10 +84,9 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
   const network = await openNetwork(options, { closing: closing.signal, inBackground })
 
   const answerLocally = (request: HttpRequest) => answer(network, controls, request)
-  const fetch = (path: string) => answerLocally({ method: 'GET', path, query: {}, headers: {}, body: undefined })
 
   const controls: Controls = {
-    pay: (input) => pay({ network, fetch, onPaid: notifyInBackground }, input),
+    pay: (input) => pay({ network, onPaid: notifyInBackground }, input),
     openDispute: (input) => openDispute(network, input),
     decideDispute: (input) => decideDispute(network, input),
     returnUnannounced: (input) => returnUnannounced(network, input),
