@@ -160,10 +160,15 @@ function openQueues(pool: pg.Pool) {
       const found = await findCharges(pool, ids)
       return ids.map((id) => found.get(id) ?? null)
     }),
-    insertPix: batched('simulator: insert payments', async (pixes: NewPix[]) => {
-      const inserted = await insertPixes(pool, pixes)
-      return pixes.map(({ endToEndId }) => inserted.has(endToEndId))
-    }),
+    insertPix: batched(
+      'simulator: insert payments',
+      async (pixes: NewPix[]) => {
+        const inserted = await insertPixes(pool, pixes)
+        return pixes.map(({ endToEndId }) => inserted.has(endToEndId))
+      },
+      // Payments that come closer together share the commit, and their callbacks leave together.
+      { intervalMs: 20 },
+    ),
     readPix: createPixReader(pool),
     listBaseUrls: batched('simulator: list addresses', async (calls: undefined[]) => {
       const urls = await listBaseUrls(pool)
@@ -217,6 +222,7 @@ async function answer(network: Network, controls: Controls, request: HttpRequest
 function batched<Item, Result>(
   name: string,
   run: (items: Item[]) => Promise<Result[]>,
+  options: { intervalMs?: number } = {},
 ): (item: Item) => Promise<Result> {
   return createBatcher({
     name,
@@ -224,7 +230,8 @@ function batched<Item, Result>(
     maxBatchSize: 128,
     maxConcurrency: 1,
     minConcurrentBatch: 8,
-    lingerMs: 4,
+    lingerMs: 2,
     retryIndividually: () => false,
+    ...options,
   })
 }

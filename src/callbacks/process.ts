@@ -29,7 +29,7 @@ const unattributedPauseMs = 1_000
 const batchNoticesMax = 128
 const batchesMax = 2
 /** Nothing waits for these: a check that a crash loses is repeated, and finds the payment recorded. */
-const delayMs = 100
+const intervalMs = 100
 
 export type ProcessDeps = SettleDeps & {
   /** Writes the result of a check. */
@@ -72,7 +72,7 @@ export function createCheckWriter(db: Db): ProcessDeps['writeCheck'] {
     maxBatchSize: batchNoticesMax,
     maxConcurrency: batchesMax,
     minConcurrentBatch: batchNoticesMax,
-    delayMs,
+    intervalMs,
     retryIndividually: mayBeOneRowsFault,
     run: async (checks: NoticeCheck[]) => {
       await updateNotices(db, checks)

@@ -13,6 +13,11 @@ export const leaseMs = 10_000
 const batchCallbacksMax = 128
 const batchesMax = 2
 const minConcurrentBatch = 4
+/**
+ * Callbacks that come closer together share a commit, and then also the queries and commits that follow. With it and
+ * the simulated bank's own interval, a payment costs half as much processor time at a hundred a second.
+ */
+const intervalMs = 15
 /** Most notices of one callback in one commit: otherwise a callback with thousands would delay all others. */
 const partMax = 500
 
@@ -52,6 +57,7 @@ export function createNoticeWriter({
     maxBatchSize: batchCallbacksMax,
     maxConcurrency: batchesMax,
     minConcurrentBatch,
+    intervalMs,
     retryIndividually: mayBeOneRowsFault,
     run: async (callbacks: NewNotice[][]) => {
       const now = clock.now()

@@ -6,7 +6,7 @@ import { insertExchanges } from './store.ts'
 
 const batchRowsMax = 200
 /** No caller waits for the insert: several exchanges share it even when they are few. */
-const delayMs = 250
+const intervalMs = 250
 /** With this many waiting the database is overloaded: further exchanges are dropped. */
 const waitingMax = 2_000
 
@@ -19,7 +19,7 @@ export function createExchangeWriter({ db, log }: { db: Db; log: Logger }): (exc
     name: 'exchanges',
     maxBatchSize: batchRowsMax,
     maxConcurrency: 1,
-    delayMs,
+    intervalMs,
     // A failed batch is not retried one by one: the rows are not worth the time.
     retryIndividually: () => false,
     run: async (exchanges) => {

@@ -50,30 +50,39 @@ describe('a batcher', () => {
     expect(await Promise.all(results)).toEqual(['#1', '#2', '#3', '#4', '#5'])
   })
 
-  it('with a delay waits for others, until half a batch is there', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout'] })
+  it('with an interval starts a first item at once, and the next batch after it or with half a batch', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
     try {
       const { batches, run } = createRuns()
-      const options = { name: 'test', run, retryIndividually, maxBatchSize: 6, maxConcurrency: 1, delayMs: 100 }
+      const options = { name: 'test', run, retryIndividually, maxBatchSize: 6, maxConcurrency: 1, intervalMs: 100 }
       const add = createBatcher(options)
       const results = [add(1)]
-      await vi.advanceTimersByTimeAsync(99)
-      results.push(add(2))
-      expect(batches).toEqual([])
-      await vi.advanceTimersByTimeAsync(1)
-      expect(batches.map(({ items }) => items)).toEqual([[1, 2]])
+      await turn()
+      expect(batches.map(({ items }) => items)).toEqual([[1]])
       batches[0]?.finish()
-      await Promise.all(results)
-      results.push(add(3), add(4))
+      await results[0]
+      results.push(add(2))
+      await vi.advanceTimersByTimeAsync(99)
+      results.push(add(3))
       await turn()
       expect(batches).toHaveLength(1)
-      results.push(add(5))
-      expect(batches.map(({ items }) => items)).toEqual([
-        [1, 2],
-        [3, 4, 5],
-      ])
+      await vi.advanceTimersByTimeAsync(1)
+      expect(batches.map(({ items }) => items)).toEqual([[1], [2, 3]])
       batches[1]?.finish()
-      expect(await Promise.all(results)).toEqual(['#1', '#2', '#3', '#4', '#5'])
+      await Promise.all(results)
+      results.push(add(4), add(5))
+      await turn()
+      expect(batches).toHaveLength(2)
+      results.push(add(6))
+      expect(batches[2]?.items).toEqual([4, 5, 6])
+      batches[2]?.finish()
+      expect(await Promise.all(results)).toEqual(['#1', '#2', '#3', '#4', '#5', '#6'])
+      await vi.advanceTimersByTimeAsync(100)
+      results.push(add(7))
+      await turn()
+      expect(batches[3]?.items).toEqual([7])
+      batches[3]?.finish()
+      expect(await results[6]).toBe('#7')
     } finally {
       vi.useRealTimers()
     }

@@ -37,10 +37,10 @@ export type BatcherOptions<Item, Result> = {
    */
   lingerMs?: number
   /**
-   * How long even the first item waits for others, unless half a batch is there: for results that nobody waits for. No
-   * wait, if absent.
+   * The least time between the starts of two batches, unless half a batch is there: items that come one by one, but
+   * faster than that, share one. The first item after a longer pause starts at once. No least time, if absent.
    */
-  delayMs?: number
+  intervalMs?: number
 }
 
 /** Short enough to disappear among the other waits of a busy process. */
@@ -65,6 +65,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   let waiting: Waiting<Item, Result>[] = []
   let running = 0
   let isScheduled = false
+  let lastStartAt = Number.NEGATIVE_INFINITY
   const half = Math.ceil(options.maxBatchSize / 2)
 
   function mayStart(): boolean {
@@ -79,7 +80,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       isScheduled = false
       while (mayStart()) start()
     }
-    if (options.delayMs !== undefined && waiting.length < half) setTimeout(startAll, options.delayMs)
+    const untilNextMs = lastStartAt + (options.intervalMs ?? 0) - performance.now()
+    if (untilNextMs > 0 && waiting.length < half) setTimeout(startAll, untilNextMs)
     // After the I/O of this turn: requests that arrived together are all queued before the first batch starts.
     else setImmediate(startAll)
   }
@@ -89,6 +91,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     waiting = waiting.slice(options.maxBatchSize)
     running += 1
     const startedAt = performance.now()
+    lastStartAt = startedAt
     void runBatch(options, batch)
       .then(() => {
         const runMs = performance.now() - startedAt

@@ -13,7 +13,7 @@ import { type ApiRequest, insertApiRequests } from './store.ts'
 
 const batchRowsMax = 100
 /** No request waits for the insert: several rows share it even when they are few. */
-const delayMs = 250
+const intervalMs = 250
 /** With this many waiting the database is overloaded: further ones are dropped. About 6 MB of JSON at the most. */
 const waitingMax = 1_000
 /** A minute of one merchant in one process: every error of a program that works, not all of one that runs wild. */
@@ -197,7 +197,7 @@ function createWriter({ db, log }: { db: Db; log: Logger }): (row: ApiRequest) =
     name: 'requests',
     maxBatchSize: batchRowsMax,
     maxConcurrency: 1,
-    delayMs,
+    intervalMs,
     retryIndividually: () => false,
     run: async (rows) => {
       await insertApiRequests(db, rows)

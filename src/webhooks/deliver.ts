@@ -65,7 +65,7 @@ const restMs = 5
 const restsPerClaim = 2
 const restMsMax = 25
 /** Attempts are recorded together: only the next event of the same record waits for it, and one costs nearly as much as ten. */
-const recordDelayMs = 100
+const recordIntervalMs = 100
 
 /**
  * After a complete scan of all receivers, only the known ones are scanned for ten times as long as its last claim took,
@@ -142,7 +142,7 @@ export function startDeliveries(deps: Deps): Deliveries {
     maxBatchSize: 128,
     maxConcurrency: 1,
     retryIndividually: mayBeOneRowsFault,
-    delayMs: recordDelayMs,
+    intervalMs: recordIntervalMs,
   })
   const ready = new Map<string, Ready[]>()
   const inFlight = new Set<Promise<void>>()
