@@ -17,7 +17,7 @@ import { toTransactionView } from './view.ts'
 const batchRowsMax = 64
 const batchesMax = 2
 const minConcurrentBatch = 16
-const lingerMs = 6
+const lingerMs = 3
 
 /**
  * Inserts all transactions that arrive during one commit with the next one.
