@@ -85,6 +85,10 @@ export async function getCharge(network: Network, txid: string, request: HttpReq
   return json(200, toCob(charge, network.clock.now()))
 }
 
+export function expiryOf({ createdAt, expiresInSeconds }: ChargeRow): Date {
+  return new Date(createdAt.getTime() + expiresInSeconds * 1000)
+}
+
 /** Fields that the answer to a charge and the payload at its location share. */
 export function toCobBase(charge: ChargeRow, { isPaid, details }: { isPaid: boolean; details?: Details }) {
   const base = {

@@ -26,20 +26,13 @@ export function readLocationPath(path: string): string | null {
   return bytes.toString('base64url') === token ? bytes.toString('hex') : null
 }
 
-/**
- * The base URL of this network that contains the location, and the path below it. Null for a location of another
- * network.
- */
-export function resolveLocation(location: string, baseUrls: string[]): { baseUrl: string; path: string } | null {
+/** The path of a location below the base URL of this network that it begins with. Null for one of another network. */
+export function toLocationPath(location: string, baseUrls: string[]): string | null {
   for (const baseUrl of baseUrls) {
     const base = withoutScheme(baseUrl)
-    if (location.startsWith(`${base}${prefix}`)) return { baseUrl, path: location.slice(base.length) }
+    if (location.startsWith(`${base}${prefix}`)) return location.slice(base.length)
   }
   return null
-}
-
-export function toKeysUrl(baseUrl: string): string {
-  return `${baseUrl}/qr/jwks.json`
 }
 
 /** Removes a final slash. Throws if no BR Code could contain a location under this address. */

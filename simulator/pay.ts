@@ -1,14 +1,16 @@
+import { assert } from '../src/lib/assert.ts'
 import { parseDocument } from '../src/lib/document.ts'
 import { type Cents, cents } from '../src/lib/money.ts'
 import { isInternationalName } from '../src/lib/text.ts'
 import { decodeBrCode } from '../src/pix/brcode.ts'
 import type { AccountHolder } from '../src/pix/holder.ts'
 import { normalizePixKey } from '../src/pix/key.ts'
+import { expiryOf } from './charges.ts'
 import { scheduleFollowUps } from './faults/follow-ups.ts'
 import { amountMax, type Payable, planPixes } from './faults/plan.ts'
 import { drawBehaviours } from './faults/profile.ts'
 import type { Behaviour } from './faults/traits.ts'
-import { readLocationPath, resolveLocation } from './location.ts'
+import { readLocationPath, toLocationPath } from './location.ts'
 import type { Network } from './network.ts'
 import { planStatic } from './pay-static.ts'
 import type { NewPix } from './pix-store.ts'
@@ -34,7 +36,6 @@ export type PayRefusal =
   | 'already_paid'
   | 'amount_invalid'
   | 'payer_invalid'
-  | 'unavailable'
 
 export type PayOutcome = { ok: true; endToEndId: string } | { ok: false; code: PayRefusal; message: string }
 
@@ -56,30 +57,35 @@ export async function pay(
   if (!code.ok) return refused('br_code_invalid', brCodeFaults[code.reason])
   if (code.code.kind === 'static') {
     const pixes = await planStatic(network, code.code, { input, payer })
-    return typeof pixes === 'string' ? refused(pixes) : ((await send(deps, pixes)) ?? refused('unavailable'))
+    if (typeof pixes === 'string') return refused(pixes)
+    const outcome = await send(deps, pixes)
+    assert(outcome, 'a static code can be paid any number of times')
+    return outcome
   }
   if (code.code.kind !== 'dynamic' || !code.code.location) return refused('static_not_supported')
   const { location } = code.code
-  const place =
-    resolveLocation(location, [network.baseUrl]) ?? resolveLocation(location, await network.listBaseUrls(undefined))
-  const chargeId = place && readLocationPath(place.path)
-  if (!place) return refused('not_of_this_network')
-  if (!chargeId) return refused('charge_unknown')
-
-  const charge = await network.findCharge(chargeId)
+  const path =
+    toLocationPath(location, [network.baseUrl]) ?? toLocationPath(location, await network.listBaseUrls(undefined))
+  if (path === null) return refused('not_of_this_network')
+  const chargeId = readLocationPath(path)
+  const charge = chargeId && (await network.findCharge(chargeId))
   if (!charge) return refused('charge_unknown')
+  if (charge.removedAt) return refused('charge_removed')
   const now = network.clock.now()
   const payable = toPayable(charge)
   const profile = await network.faultProfile.current()
   const behaviours = drawBehaviours(profile, { ...payable, requested: input.behaviour })
-  const refusal = findRefusal(charge, payable, { now, behaviours })
+  const refusal = findRefusal(payable, { now, behaviours })
   if (refusal) return refused(refusal)
 
   const requested = { amount: input.amount, payer: input.payer ? payer : null }
-  const planned = planPixes({ now, chargeId, profile, defaultPayer: payer }, payable, { requested, behaviours })
+  const planned = planPixes({ now, chargeId: charge.id, profile, defaultPayer: payer }, payable, {
+    requested,
+    behaviours,
+  })
   return (
     (await send(deps, planned)) ??
-    refused((await network.findCharge(chargeId))?.removedAt ? 'charge_removed' : 'already_paid')
+    refused((await network.findCharge(charge.id))?.removedAt ? 'charge_removed' : 'already_paid')
   )
 }
 
@@ -97,18 +103,16 @@ async function send(
   return { ok: true, endToEndId: first.endToEndId }
 }
 
-function toPayable({ txid, amount, createdAt, expiresInSeconds, pixes }: ChargeWithPixes): Payable {
-  const expiresAt = new Date(createdAt.getTime() + expiresInSeconds * 1000)
-  return { txid, amount: cents(amount), expiresAt, isPaid: pixes.length > 0 }
+function toPayable(charge: ChargeWithPixes): Payable {
+  const { txid, amount, pixes } = charge
+  return { txid, amount: cents(amount), expiresAt: expiryOf(charge), isPaid: pixes.length > 0 }
 }
 
 /** Why the charge cannot be paid, or null. A bank that pays late or twice overlooks that it has expired or is paid. */
 function findRefusal(
-  { removedAt }: ChargeWithPixes,
   { isPaid, expiresAt }: Payable,
   { now, behaviours }: { now: Date; behaviours: Behaviour[] },
 ): PayRefusal | null {
-  if (removedAt) return 'charge_removed'
   if (isPaid) return behaviours.includes('twice') ? null : 'already_paid'
   if (now >= expiresAt) return behaviours.includes('late') ? null : 'charge_expired'
   return null
@@ -124,7 +128,6 @@ const messages: Record<PayRefusal, string> = {
   already_paid: 'The charge is already paid.',
   amount_invalid: 'The amount is not one that a Pix can have, or the code has none and you named none.',
   payer_invalid: 'The payer is not plausible: check the name, the document, the bank account and the key.',
-  unavailable: 'The institution of the receiver does not answer.',
 }
 
 const brCodeFaults = {

@@ -1,11 +1,10 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
 import { assert } from '../src/lib/assert.ts'
-import { toCobBase } from './charges.ts'
+import { expiryOf, toCobBase } from './charges.ts'
 import { type HttpResponse, json, parseJson, problem } from './http.ts'
-import { readLocationPath, toKeysUrl } from './location.ts'
+import { readLocationPath } from './location.ts'
 import type { Network } from './network.ts'
-import type { ChargeRow } from './store.ts'
 import { isRecord } from './validate.ts'
 
 const signingAlgorithm = 'ES256'
@@ -44,17 +43,13 @@ export async function getPayload(network: Network, path: string): Promise<HttpRe
   }
   if (charge.removedAt) return gone('A cobrança foi removida.', 'cob.status')
   if (charge.pixes.length > 0) return gone('A cobrança já foi paga.', 'status')
-  if (isExpired(network, charge)) return gone('A cobrança expirou.', 'calendario.expiracao')
+  if (network.clock.now() >= expiryOf(charge)) return gone('A cobrança expirou.', 'calendario.expiracao')
   const { calendario, ...base } = toCobBase(charge, { isPaid: false })
   const presentedAt = network.clock.now().toISOString()
   const payload = { ...base, calendario: { ...calendario, apresentacao: presentedAt } }
   const { key, kid } = network.signer
-  const jws = signJws(key, { typ: 'JWS', kid, jku: toKeysUrl(charge.baseUrl) }, payload)
+  const jws = signJws(key, { typ: 'JWS', kid, jku: `${charge.baseUrl}/qr/jwks.json` }, payload)
   return { status: 200, headers: { 'content-type': 'application/jose' }, body: jws }
-}
-
-function isExpired(network: Network, charge: ChargeRow): boolean {
-  return network.clock.now().getTime() >= charge.createdAt.getTime() + charge.expiresInSeconds * 1000
 }
 
 function gone(razao: string, propriedade: string): HttpResponse {

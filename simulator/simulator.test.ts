@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { decodeBrCode } from '../src/pix/brcode.ts'
@@ -83,11 +84,11 @@ describe('a token in a request', () => {
   })
 })
 
-describe('a charge that is removed', () => {
-  const removal = { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' }
-  const remove = async (txid: string, body: object = removal) =>
-    await simulator.request('PATCH', `/cob/${txid}`, { body })
+const removal = { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' }
+const remove = async (txid: string, body: object = removal) =>
+  await simulator.request('PATCH', `/cob/${txid}`, { body })
 
+describe('a charge that is removed', () => {
   it('says so, cannot be paid, and is not created again', async () => {
     const txid = newTxid()
     const uri = await simulator.charge(txid)
@@ -114,6 +115,8 @@ describe('a charge that is removed', () => {
     for (let round = 0; round < 10; round++) {
       const txid = newTxid()
       const uri = await simulator.charge(txid)
+      // Two payments are stored at least 20 ms apart: this one is to meet the removal.
+      await sleep(25)
       const [removed, paid] = await Promise.all([remove(txid), simulator.pay({ uri })])
       expect([removed.status, paid.ok]).toEqual(paid.ok ? [400, true] : [200, false])
     }
@@ -252,13 +255,13 @@ describe('a charge', () => {
   })
 })
 
-describe('the payload at the location', () => {
-  const read = async (uri: string) => {
-    const decoded = decodeBrCode(uri)
-    if (!decoded.ok || !decoded.code.location) throw new Error('Not a dynamic code')
-    return simulator.handle(request('GET', decoded.code.location.replace('127.0.0.1:3000', '')))
-  }
+const read = async (uri: string, from = simulator) => {
+  const decoded = decodeBrCode(uri)
+  if (!decoded.ok || !decoded.code.location) throw new Error('Not a dynamic code')
+  return await from.handle(request('GET', decoded.code.location.replace('127.0.0.1:3000', '')))
+}
 
+describe('the payload at the location', () => {
   it('is signed with a published key', async () => {
     const txid = newTxid()
     const answer = await read(await simulator.charge(txid, '12.34'))
@@ -278,14 +281,23 @@ describe('the payload at the location', () => {
     })
   })
 
-  it('is not found at another path, and is gone once the charge has expired', async () => {
+  it('is not found at another path', async () => {
     for (const path of ['/qr/v2/', '/qr/v2/x', `/qr/v2/${'a'.repeat(22)}`, `/qr/v2/${'A'.repeat(22)}`, '/qr/v2/%00']) {
       expect((await simulator.handle(request('GET', path))).status).toBe(404)
     }
-    const uri = await simulator.charge(newTxid(), '1.00', 60)
-    simulator.clock.advance(60_000)
+  })
+
+  it.each([
+    ['cob.status', 'removed', async (txid: string) => void (await remove(txid))],
+    ['status', 'paid', async (_: string, uri: string) => void (await simulator.pay({ uri }))],
+    ['calendario.expiracao', 'expired', async () => simulator.clock.advance(60_000)],
+  ])('is gone, with the reason %s, once the charge was %s', async (field, _, end) => {
+    const txid = newTxid()
+    const uri = await simulator.charge(txid, '1.00', 60)
+    await end(txid, uri)
     const answer = parse(await read(uri))
     expect([answer.status, typeOf(answer)]).toEqual([410, 'CobPayloadNaoEncontrado'])
+    expect(answer.body.violacoes).toMatchObject([{ propriedade: field }])
   })
 })
 
@@ -341,6 +353,8 @@ describe('state', () => {
     const moved = await start('https://pix.shop.example')
     const again = await moved.request('PUT', `/cob/${txid}`, { body: cob() })
     expect(again).toMatchObject({ status: 200, body: { pixCopiaECola: uri } })
+    const { jku } = decodeProtectedHeader((await read(uri, moved)).body)
+    expect(jku).toBe(`${baseUrl}/qr/jwks.json`)
     expect(await moved.pay({ uri })).toMatchObject({ ok: true })
   })
 

@@ -217,7 +217,7 @@ async function answer(network: Network, controls: Controls, request: HttpRequest
 /**
  * Collects requests while another statement runs, and sends them in one statement. Larger batches gain nothing. Eight
  * do not wait for more: if all connections of a shop wait for charges, no more requests arrive, and a backlog from a
- * pause would never shrink.
+ * pause would never shrink. Payments wait for their interval, unless half a batch is there.
  */
 function batched<Item, Result>(
   name: string,

@@ -51,7 +51,7 @@ describe('a batcher', () => {
   })
 
   it('with an interval starts a first item at once, and the next batch after it or with half a batch', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     try {
       const { batches, run } = createRuns()
       const options = { name: 'test', run, retryIndividually, maxBatchSize: 6, maxConcurrency: 1, intervalMs: 100 }
@@ -73,19 +73,38 @@ describe('a batcher', () => {
       results.push(add(4), add(5))
       await turn()
       expect(batches).toHaveLength(2)
+      await vi.advanceTimersByTimeAsync(50)
       results.push(add(6))
       expect(batches[2]?.items).toEqual([4, 5, 6])
       batches[2]?.finish()
       expect(await Promise.all(results)).toEqual(['#1', '#2', '#3', '#4', '#5', '#6'])
-      await vi.advanceTimersByTimeAsync(100)
+      // The interval counts from this start, not from the one before it.
       results.push(add(7))
-      await turn()
+      await vi.advanceTimersByTimeAsync(99)
+      expect(batches).toHaveLength(3)
+      await vi.advanceTimersByTimeAsync(1)
       expect(batches[3]?.items).toEqual([7])
       batches[3]?.finish()
       expect(await results[6]).toBe('#7')
     } finally {
       vi.useRealTimers()
     }
+  })
+
+  it('with an interval starts no concurrent batch before it, unless half a batch is there', async () => {
+    const { batches, run } = createRuns()
+    const options = { name: 'test', run, retryIndividually, maxBatchSize: 8, maxConcurrency: 2, minConcurrentBatch: 2 }
+    const add = createBatcher({ ...options, intervalMs: 60_000 })
+    const results = [add(1)]
+    await turn()
+    results.push(add(2), add(3), add(4))
+    await turn()
+    await turn()
+    expect(batches.map(({ items }) => items)).toEqual([[1]])
+    results.push(add(5))
+    expect(batches.map(({ items }) => items)).toEqual([[1], [2, 3, 4, 5]])
+    for (const { finish } of batches) finish()
+    expect(await Promise.all(results)).toEqual(['#1', '#2', '#3', '#4', '#5'])
   })
 
   it('keeps items that come at the maximum concurrency for the next batch', async () => {

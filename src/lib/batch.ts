@@ -38,7 +38,8 @@ export type BatcherOptions<Item, Result> = {
   lingerMs?: number
   /**
    * The least time between the starts of two batches, unless half a batch is there: items that come one by one, but
-   * faster than that, share one. The first item after a longer pause starts at once. No least time, if absent.
+   * faster than that, share one. The first item after a longer pause starts at once. A caller that awaits each result
+   * before the next item gets one batch per interval. No least time, if absent.
    */
   intervalMs?: number
 }
@@ -55,9 +56,9 @@ type Waiting<Item, Result> = {
 }
 
 /**
- * Lets callers share a commit. While no batch runs, an item starts one at once. Items that come while a batch runs form
- * the next one. So an idle service adds no delay, and batches grow with the load (6,000 rows per second one by one,
- * 31,000 at 32).
+ * Lets callers share a commit. While no batch runs, an item starts one at once (with `intervalMs`, once that has passed
+ * since the last start). Items that come while a batch runs form the next one. So an idle service adds no delay, and
+ * batches grow with the load (6,000 rows per second one by one, 31,000 at 32).
  *
  * When one item may have made a batch fail, its items are retried one by one, so that a bad item fails alone.
  */
@@ -65,6 +66,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   let waiting: Waiting<Item, Result>[] = []
   let running = 0
   let isScheduled = false
+  let timer: NodeJS.Timeout | undefined
   let lastStartAt = Number.NEGATIVE_INFINITY
   const half = Math.ceil(options.maxBatchSize / 2)
 
@@ -78,15 +80,22 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     isScheduled = true
     const startAll = () => {
       isScheduled = false
+      timer = undefined
       while (mayStart()) start()
     }
     const untilNextMs = lastStartAt + (options.intervalMs ?? 0) - performance.now()
-    if (untilNextMs > 0 && waiting.length < half) setTimeout(startAll, untilNextMs)
+    if (untilNextMs > 0 && waiting.length < half) timer = setTimeout(startAll, untilNextMs)
     // After the I/O of this turn: requests that arrived together are all queued before the first batch starts.
     else setImmediate(startAll)
   }
 
   function start(): void {
+    if (timer !== undefined) {
+      // Half a batch was there first. The next interval begins now.
+      clearTimeout(timer)
+      timer = undefined
+      isScheduled = false
+    }
     const batch = waiting.slice(0, options.maxBatchSize)
     waiting = waiting.slice(options.maxBatchSize)
     running += 1

@@ -93,7 +93,7 @@ export const fieldErrorCodes = [
   // The simulator's refusals.
   ...(['br_code_invalid', 'static_not_supported', 'not_of_this_network', 'charge_unknown', 'charge_expired'] as const),
   ...(['charge_removed', 'has_failed'] as const),
-  ...(['already_paid', 'amount_invalid', 'payer_invalid', 'unavailable'] as const),
+  ...(['already_paid', 'amount_invalid', 'payer_invalid'] as const),
   ...(['nothing_left', 'too_late', 'already_open', 'payment_unknown', 'payout_unknown', 'infraction_unknown'] as const),
   'refused',
 ] as const
