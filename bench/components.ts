@@ -1,4 +1,4 @@
-/** The fields of a V8 CPU profile that are read here. */
+/** The fields of a V8 CPU profile that the bench reads. */
 export type CpuProfile = { nodes: ProfileNode[]; samples: number[]; timeDeltas: number[] }
 type ProfileNode = {
   id: number
@@ -8,10 +8,10 @@ type ProfileNode = {
 
 /**
  * Maps the file of a function to a component. Frames are tried from the innermost outwards, and the first rule that
- * matches decides. Node's own code counts for its caller.
+ * matches decides. Node's own code counts for its caller's component.
  */
 const rules: [component: string, place: RegExp][] = [
-  ['QR code and PNG', /\/src\/pix\/(?:qr|png|reed)/],
+  ['QR code and PNG', /\/src\/pix\/qr|\/qr-png\//],
   ['BR Code', /\/src\/pix\/|\/simulator\/(?:location|payload)/],
   ['token and guard', /\/src\/auth\/|\/node_modules\/jose\//],
   ['rate limit', /\/src\/http\/rate-limit/],
@@ -25,7 +25,7 @@ const rules: [component: string, place: RegExp][] = [
     /\/src\/http\/(?:validate|formats|schemas)|\/node_modules\/(?:ajv|ajv-formats|fast-uri|typebox|libphonenumber-js|@brazilian-utils)\/|^anonymous-validation/,
   ],
   ['database driver', /\/node_modules\/(?:pg|pg-protocol|pg-pool|pg-types|postgres-\w+|sql-template-tag)\//],
-  ['statements and batching', /\/src\/db\/|store\.[jt]s$/],
+  ['statements and batching', /\/src\/db\/|\/src\/lib\/batch|store\.[jt]s$/],
   ['jobs and deliveries', /\/src\/(?:jobs|webhooks|worker|callbacks|exchanges)/],
   ['simulated bank', /\/simulator\/|\/src\/network\./],
   ['acquirer adapter', /\/src\/acquirers\//],

@@ -15,20 +15,20 @@ import { type Observed, startWatched, type Watched } from './watch.ts'
 import { showSeen } from './watched-tables.ts'
 
 export const rungsDefault = [250, 500, 750, 1000, 1500, 2000, 2500, 3000]
-/** Creates with a higher p99 are slow. The knee is the highest rate at which they are not. */
+/** A rung is fast if the p99 of its creates is at most this. The knee is the highest rate that is fast. */
 const p99MaxMs = 100
 const kneeWanted = 2000
 /** After a start most of the code is not compiled yet. */
 const firstWarmUp = { perSecond: 500, seconds: 10 }
 const warmUpSeconds = 5
-/** The warm-up of a long rung is this part of it, and so creates twice the charges that the rung pays. */
+/** A rung pays one charge for every ten that it creates, of those of its warm-up: this part of it has twice as many. */
 const warmUpShareMin = 0.2
 /** For webhooks that are missing at the end of a rung. */
 const lateMs = 3_000
 
 type Rung = { perSecond: number; steady: Steady; delivered: ReceiverReport; seen: Observed }
 
-/** The steady load of the soak, faster and faster, until creates are slow or stay unsent. */
+/** The steady load of the soak, faster and faster, until creates are slow, fail or stay unsent. */
 export async function ladder(options: {
   rungs: number[]
   seconds: number
@@ -82,7 +82,7 @@ async function climb(options: {
   return { perSecond, steady, delivered: { ...delivered, count: delivered.count + late.count }, seen }
 }
 
-/** The p99 is low enough, and everything that was due was sent and answered with 2xx. */
+/** The p99 is low enough, and every create that was due was sent (but for a hundredth of a second) and answered with 2xx. */
 function isFast({ steady: { created } }: Rung): boolean {
   return toMs(created, 99) <= p99MaxMs && Object.keys(created.errors).length === 0
 }
@@ -93,14 +93,14 @@ const columns = [
   'p99 ms',
   'max ms',
   'webhooks p50 ms',
-  'p99 ms',
+  'webhooks p99 ms',
   'paid → webhook p99 ms',
   'cores Guichê',
-  'PostgreSQL',
-  'load',
-  'others',
-  'unused',
-  'waiting for a core',
+  'cores PostgreSQL',
+  'cores load',
+  'cores others',
+  'cores unused',
+  'processes waiting for a core',
   'µs Guichê',
   'µs PostgreSQL',
   'note',
@@ -136,7 +136,7 @@ function toRow({ perSecond, steady: { created, paid }, delivered, seen: { utilis
 function show(results: Results, rungs: Rung[], { seconds, processes }: { seconds: number; processes: number }): void {
   results.table({
     title: 'Ladder',
-    text: `The load of the soak at rising rates, each for ${seconds} s after a warm-up: creates of ${merchantsCount} merchants over ${connections} connections, each with webhooks to a receiver that answers at once; one in ten paid; ${processes} processes of Guichê. It ends when the p99 of creates passes ${p99MaxMs} ms or creates stay unsent. Latencies count from when a request was due; webhooks from the change to the first byte. Processor time per create includes its part of payments, webhooks and background work.`,
+    text: `The load of the soak at rising rates, each for ${seconds} s after a warm-up: creates of ${merchantsCount} merchants over ${connections} connections, each with webhooks to a receiver that answers at once; one in ten paid; ${processes} processes of Guichê. It ends when the p99 of creates passes ${p99MaxMs} ms, or creates fail or stay unsent. Latencies count from when a request was due; those of webhooks from the change of the transaction to the first byte at the receiver. Processor time per create includes its part of payments, webhooks and background work.`,
     columns,
     rows: rungs.map(toRow),
   })

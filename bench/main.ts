@@ -22,7 +22,7 @@ import { type Server, startHello, startPeer } from './servers.ts'
 import { addMerchants, makeDataDir, processesDefault, removeDataDir, startService } from './service.ts'
 import { soak } from './soak.ts'
 
-/** In this order; `--only create,fetch` runs some of them. */
+/** In this order; `--only create,fetch` runs only those, in the order given. */
 const cases: Record<string, (bench: Bench) => Promise<void>> = {
   create,
   fetch: fetchById,
@@ -40,7 +40,7 @@ const cases: Record<string, (bench: Bench) => Promise<void>> = {
   start,
 }
 
-const usage = `npm run bench -- [--only ${Object.keys(cases).join(',')}] [--full] [--write] [--no-peers] [--rounds 5] [--seconds 10]
+const usage = `npm run bench -- [--only ${Object.keys(cases).join(',')}] [--full] [--write] [--no-peers] [--rounds 5] [--seconds 10] [--statements]
 npm run bench -- --profile [--seconds 8]
 npm run bench -- --soak [--minutes 60] [--statements]
 npm run bench -- --ladder [--rungs ${rungsDefault.join(',')}] [--seconds 15] [--statements]
@@ -51,7 +51,7 @@ const processes = Number(values.processes)
 const { statements, rungs } = values
 const say = (text: string) => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
 
-// So that started processes are stopped too.
+// Exits with `process.exit`, whose handlers stop the processes that were started.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 if (values.profile) print(await profileCreate({ seconds: Number(values.seconds ?? 8) }))
@@ -140,8 +140,8 @@ async function runCases(): Promise<string> {
       } catch (error) {
         // Keeps the results of an hour of other cases.
         process.exitCode = 1
-        process.stderr.write(`${name} was given up: ${error instanceof Error ? error.stack : error}\n`)
-        results.skip(name, `given up: ${error instanceof Error ? error.message.trim().split('\n').at(-1) : error}`)
+        process.stderr.write(`${name} failed: ${error instanceof Error ? error.stack : error}\n`)
+        results.skip(name, `failed: ${error instanceof Error ? error.message.trim().split('\n').at(-1) : error}`)
       }
     }
     return results.toMarkdown()

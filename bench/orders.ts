@@ -1,8 +1,8 @@
 import { numberMark } from './load/job.ts'
 
 /**
- * Requests of a merchant, with every field that merchants send, so that the row has about 1.3 kB. No two bodies are
- * equal: reference and key have a unique number; customer, amount and item follow the index.
+ * The body of a create with nearly all optional fields, so that its row takes about 1.3 kB. No two bodies are equal: the
+ * load generator replaces `numberMark` by a new number in each request; customer, amount and item follow the index.
  */
 export function toOrder(index: number, webhookUrl?: string) {
   const name = `${pick(firstNames, index)} ${pick(lastNames, index * 7)} ${pick(lastNames, index * 3 + 1)}`
@@ -42,7 +42,7 @@ export function toOrder(index: number, webhookUrl?: string) {
   }
 }
 
-/** A unique valid CPF for every number below 10^9. */
+/** A unique CPF for every number below 8 × 10^8; all but eight are valid. */
 function toCpf(index: number): string {
   const digits = String(100_000_000 + ((index * 7919) % 800_000_000))
     .split('')

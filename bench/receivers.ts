@@ -13,7 +13,7 @@ export async function startReceivers(count: number, hanging = 0): Promise<Receiv
   return { urls: ports.map((port) => `http://127.0.0.1:${port}/webhooks/pix`), worker }
 }
 
-/** Creates this many charges as fast as possible, and returns what is needed to pay them. */
+/** Creates `count` charges as fast as 64 connections can, and returns their ids and the job that pays them. */
 export async function createCharges(options: {
   port: number
   merchants: Merchant[]
@@ -29,7 +29,7 @@ export async function createCharges(options: {
     once: true,
     keep: { pattern: '"id":"([^"]+)".*"uri":"([^"]+)"', max: count },
   })
-  // The bank pays any merchant's charge.
+  // With any merchant's token the simulated bank pays any charge.
   const token = options.merchants[0]?.token
   return {
     ids: kept.map(([id = '']) => id),

@@ -9,7 +9,7 @@ import { type Histogram, record } from './load/histogram.ts'
 import { deliveryParts, partOf, type Recorded, stageNames, writeSnapshots } from './stages.ts'
 
 // Loaded into each process of the service before its own code (`node --import`). Records how long requests, batches,
-// statements and deliveries spend where. It changes no behaviour, and costs about 2 % of Guichê's processor time.
+// statements and deliveries spend where, and the delays of the event loop, garbage collection and the pool. It changes no behaviour, and costs about 2 % of Guichê's processor time.
 
 const loopEveryMs = 5
 
@@ -17,7 +17,7 @@ if (isMainThread) {
   const recorded = writeSnapshots()
   const { find } = recorded
   watchRequests(find)
-  // The driver is part of the program's bundle.
+  // The driver is inside the service's bundle and cannot be imported here, so the service publishes it.
   subscribe('guiche:driver', (driver) => watchStatements(driver as typeof pg, recorded))
   watchLoop(find)
   const batchWait = cached((name) => find(stageNames.batchWait(name)))
@@ -39,7 +39,7 @@ function recordMs(histogram: Histogram, ms: number): void {
   record(histogram, ms * 1000)
 }
 
-/** So that no name is built for each of many thousand values a second. */
+/** Remembers each result, so that a name is not built again for every one of thousands of values per second. */
 function cached<Made>(make: (key: string) => Made): (key: string) => Made {
   const made = new Map<string, Made>()
   return (key) => {
@@ -99,7 +99,7 @@ function watchRequests(find: Find): void {
 
 type Callback = (...results: unknown[]) => void
 
-/** The service uses this same module, so the methods of its pools and connections are these. */
+/** The service's pools and clients inherit from these prototypes, so replacing a method here affects all of them. */
 function watchStatements({ Client, Pool }: typeof pg, { find, texts }: Recorded): void {
   const timed = (original: (...args: never[]) => unknown, toStage: (first: unknown) => Histogram | null) =>
     function (this: unknown, ...args: unknown[]): unknown {
@@ -125,7 +125,7 @@ function watchStatements({ Client, Pool }: typeof pg, { find, texts }: Recorded)
   Object.assign(client, {
     query: timed(client.query, (query) => {
       const { name, text = '', submit } = toStatement(query)
-      // A cursor or a copy answers piece by piece.
+      // Not timed: a cursor or a COPY is answered in pieces.
       if (submit !== undefined) return null
       if (name === undefined) return statement(/^(?:begin|commit|rollback)\b/.exec(text)?.[0] ?? 'without a name')
       if (!texts.has(name)) texts.set(name, text)
@@ -143,7 +143,8 @@ function watchLoop(find: Find): void {
   let last = performance.now()
   setInterval(() => {
     const now = performance.now()
-    // What arrives while the loop is busy waits for the rest of it: one value for each moment at which it could have.
+    // What arrives while the loop is blocked waits until it is free. So a late tick is recorded as several waits, one
+    // for each `loopEveryMs` of the block in which something could have arrived.
     for (let lateMs = now - last - loopEveryMs; lateMs >= 0; lateMs -= loopEveryMs) recordMs(loop, lateMs)
     last = now
   }, loopEveryMs).unref()

@@ -8,20 +8,20 @@ import type { Merchant } from './service.ts'
 export const merchantsCount = 50
 /**
  * Enough that no request waits for a free connection: at 60 ms a create, 64 connections would send at most a thousand
- * requests a second, and the backlog after a stall would never shrink.
+ * requests a second, and at that rate the backlog after a stall would never shrink.
  */
 export const connections = 256
-/** A slice pays as many charges as this part of those that it creates. They are charges of the slice before. */
+/** The charges that a slice pays, as a share of those that it creates. It pays charges of the slice before. */
 const paidShare = 0.1
 
 export type Slice = { perSecond: number; seconds: number }
 
-/** The outcome of a slice. */
+/** The outcome of a slice. `paid`: null if the slice before left nothing to pay. */
 export type Steady = { created: Report; paid: Report | null; delivered: ReceiverReport }
 
 /**
- * Creates at a fixed rate, with webhooks to a receiver that answers at once; one in ten is paid. A slice keeps as many
- * codes as the next one pays.
+ * Creates at a fixed rate, with webhooks to a receiver that answers at once; one in ten is paid, from the second slice on. A
+ * slice keeps the codes of as many charges as the next one pays.
  */
 export type SteadyLoad = {
   run(slice: Slice, next: Slice | null): Promise<Steady>
@@ -32,7 +32,7 @@ export type SteadyLoad = {
 
 export async function openSteadyLoad(port: number, merchants: Merchant[]): Promise<SteadyLoad> {
   const receivers = await startReceivers(1)
-  // They are reused: a slice begins when the last one has ended.
+  // Both processes serve all slices, which run one after another.
   const creator = startWorker<Job, Report>('load/main.js')
   const payer = startWorker<Job, Report>('load/main.js')
   const common = createJob({ port, merchants, connections, seconds: 0, warmUpSeconds: 0, webhookUrls: receivers.urls })
@@ -74,7 +74,7 @@ function toPaid({ perSecond, seconds }: Slice): number {
   return Math.round(perSecond * paidShare * seconds)
 }
 
-/** By route, as the tables of a watched period want them. */
+/** What the load generator saw, by route, for the tables of watched-tables.ts. */
 export function toClients<Client>(created: Client, paid: Client): Record<string, Client> {
   return { 'POST /transaction': created, 'POST /sandbox/payment': paid }
 }

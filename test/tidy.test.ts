@@ -58,7 +58,7 @@ const entries = [
   ...['src/main.ts', 'src/cli/main.ts'],
   ...['sdk/src/index.ts', 'sdk/src/testing.ts'],
   // What measures, and the processes that it starts.
-  ...['main', 'hello', 'profile-hook', 'stages-hook', 'load/main', 'load/receivers', 'floor/main', 'seed/main'].map(
+  ...['main', 'hello', 'profile-hook', 'stages-hook', 'load/main', 'load/receivers', 'baseline/main', 'seed/main'].map(
     (name) => `bench/${name}.ts`,
   ),
 ]

@@ -1,5 +1,5 @@
+import { type Baseline, openBaseline } from '../baseline/run.ts'
 import { type Bench, type Measured, measure, medianRate, rateOf, toRow } from '../bench.ts'
-import { type Floor, openFloor } from '../floor/run.ts'
 import { type Job, type Report, toRequest } from '../load/job.ts'
 import { toOrder } from '../orders.ts'
 import { generate, seesUsage } from '../processes.ts'
@@ -44,22 +44,22 @@ export async function create(bench: Bench): Promise<void> {
   await generate({ ...job(64), seconds: Math.min(seconds, 3) })
   const single = bench.processes === 1 ? null : await startSingle(merchants.length)
   if (single) await generate({ ...job(64, single), seconds: Math.min(seconds, 3) })
-  const floor = await openFloor(service, seconds)
+  const baseline = await openBaseline(service, seconds)
   const seen = {
     ours: [] as Measured[],
     single: [] as Measured[],
-    oneStatement: [] as Awaited<ReturnType<Floor['measure']>>[],
-    beginCommit: [] as Awaited<ReturnType<Floor['measure']>>[],
+    oneStatement: [] as Awaited<ReturnType<Baseline['measure']>>[],
+    beginCommit: [] as Awaited<ReturnType<Baseline['measure']>>[],
     hello: [] as Report[],
     peers: bench.peers.map((): Report[] => []),
   }
   try {
     for (let round = 1; round <= bench.rounds; round += 1) {
       say(`create at 64 connections with baselines and competitors, round ${round} of ${bench.rounds}`)
-      seen.oneStatement.push(await floor.measure('oneStatement', seconds))
+      seen.oneStatement.push(await baseline.measure('oneStatement', seconds))
       seen.ours.push(await measure(service, job(64)))
       if (single) seen.single.push(await measure(single.service, job(64, single)))
-      seen.beginCommit.push(await floor.measure('beginCommit', seconds))
+      seen.beginCommit.push(await baseline.measure('beginCommit', seconds))
       seen.hello.push(await generate(helloJob(bench.hello, seconds)))
       for (const [index, peer] of bench.peers.entries()) seen.peers[index]?.push(await generate(peerJob(peer, seconds)))
       await service.emptyLog()
@@ -69,7 +69,7 @@ export async function create(bench: Bench): Promise<void> {
   }
   results.section(
     'Create',
-    `Guichê as ${bench.processes === 1 ? 'one process' : `${bench.processes} processes`} unless stated otherwise, here and below; ${merchants.length} merchants in turn; full body, a row of ${floor.rowBytes} bytes; rate limits, log, metrics, history and event on; answered after the commit. The PostgreSQL baselines insert the same rows into tables of the same schema.`,
+    `Guichê as ${bench.processes === 1 ? 'one process' : `${bench.processes} processes`} unless stated otherwise, here and below; ${merchants.length} merchants in turn; full body, a row of ${baseline.rowBytes} bytes; rate limits, log, metrics, history and event on; answered after the commit. The PostgreSQL baselines insert the same rows into tables of the same schema.`,
   )
   results.row(toRow('Guichê, 64 connections', seen.ours))
   if (single) results.row(toRow('Guichê, one process', seen.single))
@@ -83,7 +83,7 @@ export async function create(bench: Bench): Promise<void> {
       p99Ms: seen[kind].map((report) => toMs(report, 99)),
       ...(seesUsage && { postgresMicros: seen[kind].map(({ postgresMicros }) => postgresMicros) }),
       loadMicros: seen[kind].map(({ cpuMicros, count }) => cpuMicros / count),
-      note: `${floor.clients[kind]} clients: the fastest of 8, 16 and 32`,
+      note: `${baseline.clients[kind]} clients: the fastest of 8, 16 and 32`,
     })
   }
   results.row(toRow('Fastify alone, JSON echoed', seen.hello))

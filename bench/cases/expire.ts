@@ -9,8 +9,8 @@ import { usageOfService } from '../service.ts'
 const waitMs = 120_000
 
 /**
- * How fast charges that nobody paid become FAILED. Most charges end like this, so a service that creates a thousand a
- * second must also let nearly a thousand a second expire.
+ * How fast charges that nobody paid become FAILED. Nearly all charges may end like this, so a service that creates a
+ * thousand a second must also expire almost as many.
  */
 export async function expire(bench: Bench): Promise<void> {
   const { results, service, merchants, rounds, isFull, say } = bench
@@ -32,7 +32,7 @@ export async function expire(bench: Bench): Promise<void> {
   }
   results.section(
     'Charges that expire',
-    `${count} open charges whose time is over all together; from then until the last is FAILED. Each is queried at the acquirer, and its webhook is sent.`,
+    `${count} open charges that all expire at the same moment: from then until no check is due. Each is looked up at the acquirer, and its webhook is sent.`,
   )
   results.row({
     name: 'charges of 50 merchants',
@@ -53,7 +53,7 @@ const sum = (values: number[]) => values.reduce((all, value) => all + value, 0)
 
 function toNote(open: number, lost: number): string | undefined {
   if (open + lost === 0) return undefined
-  return `**${open} were not FAILED after ${waitMs / 1000} s; ${lost} webhooks did not arrive**`
+  return `**${open} were not FAILED at the end, ${waitMs / 1000} s at most; ${lost} webhooks did not arrive**`
 }
 
 async function expireAll({ service }: Bench, ids: string[]): Promise<Omit<Expired, 'lost'>> {
@@ -64,7 +64,7 @@ async function expireAll({ service }: Bench, ids: string[]): Promise<Omit<Expire
     )
     return row?.count ?? 0
   }
-  // Uses an index. A count by thousands of ids would take as long as a batch.
+  // Uses the index on `check_at`. A count by thousands of ids would take as long as a batch of checks.
   const countDue = async () => await count('check_at <= now()')
   const before = usageOfService(service)
   const startedAt = performance.now()

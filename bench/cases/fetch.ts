@@ -3,10 +3,11 @@ import { type Job, type Report, toRequest } from '../load/job.ts'
 import { generate } from '../processes.ts'
 import { createJob } from './create.ts'
 
-const known = 2000
+/** More than a process keeps images of, so that each is drawn: with several processes some are not. */
+const transactionsCount = 2000
 const connections = 64
 
-/** Fetches one transaction by its id. The QR image is drawn for each answer. */
+/** Fetches one transaction by its id, QR image included. */
 export async function fetchById(bench: Bench): Promise<void> {
   const { results, service, merchants, peers, rounds, say } = bench
   say('fetch: creating what is fetched')
@@ -27,7 +28,7 @@ export async function fetchById(bench: Bench): Promise<void> {
   }
   results.section(
     'Fetch by id',
-    `${connections} connections, ${known} transactions of one merchant, QR image included.`,
+    `${connections} connections, ${transactionsCount} transactions of one merchant, QR image included.`,
   )
   results.row(toRow('Guichê', seen.ours))
   results.row(toRow('Fastify alone, GET', seen.hello))
@@ -40,9 +41,17 @@ export async function fetchById(bench: Bench): Promise<void> {
 }
 
 async function fetchJob(bench: Bench, { port, token }: { port: number; token: string }): Promise<Job> {
-  const create = createJob({ port, merchants: [{ token }], connections: 64, seconds: 60, warmUpSeconds: 0 })
-  const requests = Array.from({ length: known }, (_, index) => create.requests[index % create.requests.length] ?? '')
-  const { kept } = await generate({ ...create, requests, once: true, keep: { pattern: '"id":"([^"]+)"', max: known } })
+  const create = createJob({ port, merchants: [{ token }], connections, seconds: 60, warmUpSeconds: 0 })
+  const requests = Array.from(
+    { length: transactionsCount },
+    (_, index) => create.requests[index % create.requests.length] ?? '',
+  )
+  const { kept } = await generate({
+    ...create,
+    requests,
+    once: true,
+    keep: { pattern: '"id":"([^"]+)"', max: transactionsCount },
+  })
   return {
     ...create,
     seconds: bench.seconds,

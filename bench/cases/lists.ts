@@ -18,7 +18,7 @@ type Shown = {
 }
 type Listed = { total: number; totalPages: number; data: Shown[]; nextCursor: string | null }
 
-/** A service with a filled database, and the requests of the merchant that has one percent of all transactions. */
+/** A service with a filled database, and the lists of the merchant that has one percent of all transactions: `own`. */
 type Filled = {
   size: number
   own: number
@@ -32,7 +32,10 @@ const small = 10_000
 const ratioMax = 1.5
 const perPageMax = 20
 
-/** Pages of twenty with exact totals, one request at a time, alternating between a small database and large ones. */
+/**
+ * Pages of at most twenty with exact totals, one request at a time; with `--full` alternating between a small database and
+ * large ones.
+ */
 export async function lists(bench: Bench): Promise<void> {
   const { results, isFull, rounds, say } = bench
   const few = await fill(bench, small)
@@ -79,7 +82,7 @@ function show(
   const number = (count: number) => count.toLocaleString('en')
   results.section(
     `Lists of ${number(many.size)} transactions`,
-    `Pages of twenty, for a merchant that has ${number(many.own)} of them, with the exact total, over one connection to one process.`,
+    `Pages of at most twenty, for a merchant that has ${number(many.own)} of them, with the exact total, over one connection to one process.`,
   )
   const p50 = (reports: Measured[]) => median(reports.map((report) => toMs(report, 50)))
   for (const [name, both] of seen) {
@@ -137,7 +140,7 @@ async function fill({ say }: Bench, size: number): Promise<Filled> {
   }
 }
 
-/** Filters that match something: the values are from the middle of the merchant's list. */
+/** Filters that match many or few: customer, day and amount are those of a transaction in the middle of the list. */
 async function chooseLists({ port }: Service, token: string): Promise<Filled['lists']> {
   const get = async (query: Record<string, string>): Promise<Listed> => {
     const answer = await fetch(`http://127.0.0.1:${port}/transaction?${new URLSearchParams(query)}`, {

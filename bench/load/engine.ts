@@ -6,13 +6,16 @@ import { createScanner, type Message, statusOf } from './scan.ts'
 type Connection = { socket: Socket; dueAt: number; isBusy: boolean }
 type Prepared = { bytes: Buffer; marks: number[] }
 
-/** The last number that replaced `numberMark`. A generator that starts later begins with a higher number. */
+/**
+ * The last number that was written in place of `numberMark`. It starts from the clock, so that a generator that starts
+ * later does not repeat numbers (it wraps after 11 days).
+ */
 let lastNumber = (Date.now() % 1e9) * 1000
 
 /** If no connection gets an answer for this long, none will come. */
 const silenceMaxMs = 30_000
 
-/** Runs a job in this process: raw sockets, prepared requests, minimal parsing of answers (some 15 µs each). */
+/** Runs a job in this process: raw sockets, prepared requests, minimal parsing of answers (about 15 µs a request). */
 export async function runJob(job: Job, onSend?: (index: number, dueAt: number) => void): Promise<Report> {
   const requests = job.requests.map(prepare)
   const pattern = job.keep && new RegExp(job.keep.pattern)
@@ -79,7 +82,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
     lastSignOfLifeAt = now
     connection.isBusy = false
     const status = statusOf(message)
-    // At a fixed rate, requests that were due within the time count, however late their answers.
+    // At a fixed rate, every request that was due after the warm-up counts, however late its answer.
     const counts = job.perSecond === null ? now >= countFrom && now <= endAt : connection.dueAt >= countFrom
     if (counts) {
       lastAnswerAt = now
@@ -97,7 +100,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
     else next(connection)
   }
 
-  /** A service of several processes closes connections if one process has more of them than the others. */
+  /** A service of several processes closes connections of a process that has more of them than the others. */
   async function replace(connection: Connection): Promise<void> {
     connection.socket.destroy()
     // The run is not over while it reconnects.

@@ -14,7 +14,7 @@ function scan(chunks: string[]) {
       starts += 1
     },
   )
-  // In one buffer that is reused, as sockets do.
+  // In one buffer that is reused, like the buffer of the load generator's sockets.
   const buffer = Buffer.alloc(1024)
   for (const chunk of chunks) take(buffer.subarray(0, buffer.write(chunk)))
   return { messages, starts }

@@ -5,17 +5,17 @@ import { connect } from '../../src/db/sql.ts'
 import { cpuOfFamily, startWorker } from '../processes.ts'
 import { createDatabase } from '../servers.ts'
 import type { Service } from '../service.ts'
-import type { FloorJob, FloorReport } from './job.ts'
-import { readFloor } from './statements.ts'
+import type { BaselineJob, BaselineReport } from './job.ts'
+import { readBaseline } from './statements.ts'
 
-export type Floor = {
+export type Baseline = {
   rowBytes: number
-  measure(kind: FloorKind, seconds: number): Promise<FloorReport & { postgresMicros: number }>
+  measure(kind: BaselineKind, seconds: number): Promise<BaselineReport & { postgresMicros: number }>
   /** The number of clients with which each kind is fastest. */
-  clients: Record<FloorKind, number>
+  clients: Record<BaselineKind, number>
 }
 
-type FloorKind = 'oneStatement' | 'beginCommit'
+type BaselineKind = 'oneStatement' | 'beginCommit'
 
 /** Together with those of the service and the competitors they stay below PostgreSQL's hundred connections. */
 const clientCounts = [8, 16, 32]
@@ -27,9 +27,9 @@ const backendsEndMs = 300
  * checks and triggers. (Only in the service's database does a job fold the counts that triggers write.) Both kinds run
  * with several numbers of clients, as with pgbench, and the best result counts.
  */
-export async function openFloor(service: Service, seconds: number): Promise<Floor> {
-  const { rowBytes, ...jobs } = await readFloor(service.db)
-  const database = 'bench_floor'
+export async function openBaseline(service: Service, seconds: number): Promise<Baseline> {
+  const { rowBytes, ...jobs } = await readBaseline(service.db)
+  const database = 'bench_baseline'
   const folder = await createDatabase(service, database, 'select 1')
   const url = new URL(service.connectionString)
   url.pathname = database
@@ -37,8 +37,8 @@ export async function openFloor(service: Service, seconds: number): Promise<Floo
   await migrate(db, { folder: migrationsFolder(), log: pino({ level: 'silent' }) })
   await db.pool.end()
 
-  const run = async (kind: FloorKind, clients: number, seconds: number) => {
-    const worker = startWorker<FloorJob, FloorReport>('floor/main.js')
+  const run = async (kind: BaselineKind, clients: number, seconds: number) => {
+    const worker = startWorker<BaselineJob, BaselineReport>('baseline/main.js')
     try {
       const before = cpuOfFamily(service.postgresPid)
       const base = { path: `${folder}/.s.PGSQL.5432`, user: 'guiche', database }
@@ -52,7 +52,7 @@ export async function openFloor(service: Service, seconds: number): Promise<Floo
     }
   }
 
-  const fastest = async (kind: FloorKind): Promise<number> => {
+  const fastest = async (kind: BaselineKind): Promise<number> => {
     let best = { clients: 0, count: -1 }
     for (const clients of clientCounts) {
       const { count } = await run(kind, clients, Math.min(seconds / 2, tryoutSecondsMax))

@@ -1,30 +1,31 @@
 import { randomFillSync } from 'node:crypto'
 import { newHistogram, record } from '../load/histogram.ts'
-import type { FloorExample, FloorJob, FloorReport } from './job.ts'
+import type { BaselineExample, BaselineJob, BaselineReport } from './job.ts'
 import { connectClient, type ProtocolClient, toExecution } from './protocol-client.ts'
 
-// A separate process, like the load generator.
-process.on('message', (job: FloorJob) => {
+// A separate process, like the load generator. Measures the most creates a second that PostgreSQL alone can do: repeats
+// their statements over several connections.
+process.on('message', (job: BaselineJob) => {
   void run(job).then(
     (report) => process.send?.({ report }),
     (error: Error) => process.send?.({ failure: error.message }),
   )
 })
 
-async function run(job: FloorJob): Promise<FloorReport> {
+async function run(job: BaselineJob): Promise<BaselineReport> {
   const cpuAtStart = process.cpuUsage()
-  const report: FloorReport = { count: 0, seconds: job.seconds, latency: newHistogram(), cpuMicros: 0 }
+  const report: BaselineReport = { count: 0, seconds: job.seconds, latency: newHistogram(), cpuMicros: 0 }
   const clients = await Promise.all(Array.from({ length: job.clients }, () => open(job)))
   const endAt = performance.now() + job.seconds * 1000
   const exampleOf = (index: number) => job.examples[index % job.examples.length] ?? { values: [], renewedTexts: [] }
   await Promise.all(clients.map((client, index) => loop(client, exampleOf(index), endAt, report)))
-  // They stay connected until this process ends: a backend's usage is read while it exists.
+  // The clients stay connected until this process ends: the caller reads the processor time of their backends.
   const cpu = process.cpuUsage(cpuAtStart)
   report.cpuMicros = cpu.user + cpu.system
   return report
 }
 
-async function open(job: FloorJob): Promise<ProtocolClient> {
+async function open(job: BaselineJob): Promise<ProtocolClient> {
   const client = await connectClient({ path: job.path, user: job.user, database: job.database })
   for (const [index, text] of job.statements.entries()) await client.prepare(`s${index}`, text)
   return client
@@ -32,9 +33,9 @@ async function open(job: FloorJob): Promise<ProtocolClient> {
 
 function loop(
   client: ProtocolClient,
-  { values, renewedTexts }: FloorExample,
+  { values, renewedTexts }: BaselineExample,
   endAt: number,
-  report: FloorReport,
+  report: BaselineReport,
 ): Promise<void> {
   const messages = values.map((own, index) => toExecution(`s${index}`, own))
   const places = renewedTexts.map((text) => messages.map((bytes) => findAll(bytes, text)))
@@ -46,7 +47,7 @@ function loop(
       step += 1
       if (step < messages.length) return client.send(messages[step] ?? Buffer.alloc(0), next)
       const now = performance.now()
-      // The first call only starts it.
+      // The first call has no request behind it.
       if (startedAt > 0 && now <= endAt) {
         report.count += 1
         record(report.latency, (now - startedAt) * 1000)
@@ -68,7 +69,7 @@ function findAll(bytes: Buffer, text: string): number[] {
   return places
 }
 
-/** In place: the previous request has been answered. */
+/** Writes one new UUID over each of these places: the previous request has been answered, so its buffer is free. */
 function renew(messages: Buffer[], places: number[][]): void {
   const uuid = randomUuid()
   for (const [index, own] of places.entries()) for (const place of own) messages[index]?.write(uuid, place, 'latin1')

@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * Implements only the part of PostgreSQL's protocol that pgbench uses: one connection over the Unix socket, with
- * prepared statements. Each execution binds its values. Answers are only checked for errors. A round trip costs the
+ * Implements only the messages of PostgreSQL's protocol that are measured (Parse, Bind, Execute, Sync), over one
+ * connection to the Unix socket. Each execution binds its values. Answers are only checked for errors. A round trip costs the
  * client about 10 µs of processor time.
  */
 export type ProtocolClient = {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type Db, raw } from '../../src/db/sql.ts'
-import type { FloorExample, FloorJob } from './job.ts'
+import type { BaselineExample, BaselineJob } from './job.ts'
 
-type Statements = Pick<FloorJob, 'statements' | 'examples'>
+type Statements = Pick<BaselineJob, 'statements' | 'examples'>
 
 /** The rows that a create commits, by table, in this order. */
 const tables = ['transactions', 'events', 'webhook_deliveries']
@@ -15,7 +15,7 @@ type Create = { inserts: Insert[]; values: (string | null)[][]; renewedTexts: st
  * PostgreSQL's work for a create, taken from the newest transaction of each merchant: its rows, inserted repeatedly
  * under new ids. Once as one data-modifying statement, once as BEGIN, an INSERT per row, and COMMIT.
  */
-export async function readFloor(
+export async function readBaseline(
   db: Db,
 ): Promise<{ oneStatement: Statements; beginCommit: Statements; rowBytes: number }> {
   const newest = await db.query<{ id: string }>(
@@ -30,7 +30,7 @@ export async function readFloor(
   const alike = creates.filter(({ inserts }) => inserts.length === first.inserts.length)
   const offsets = first.values.map((_, index) => first.values.slice(0, index).flat().length + 1)
   const parts = first.inserts.map((insert, index) => `i${index} as (${toInsert(insert, offsets[index] ?? 1)})`)
-  const toExamples = (toValues: (values: Create['values']) => FloorExample['values']): FloorExample[] =>
+  const toExamples = (toValues: (values: Create['values']) => BaselineExample['values']): BaselineExample[] =>
     alike.map(({ values, renewedTexts }) => ({ values: toValues(values), renewedTexts }))
   return {
     oneStatement: {
