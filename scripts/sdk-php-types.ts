@@ -95,7 +95,7 @@ const sent: Record<string, [place: string, ...filledIn: string[]]> = {
 
 const head = (imports = '') => `<?php
 
-// Written by \`npm run sdk:types\` from docs/openapi.json. Edit that, not this file.
+// Written by \`npm run sdk:types\` from docs/openapi.json, which \`npm run openapi\` writes. Edit the routes' schemas.
 
 declare(strict_types=1);
 

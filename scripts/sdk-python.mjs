@@ -207,7 +207,7 @@ function writeTypes(document) {
   )
   return `"""The shapes of the API. Amounts are integers in cents, dates text in ISO 8601."""
 
-# Written by \`npm run sdk:types\` from docs/openapi.json. Edit that, not this file.
+# Written by \`npm run sdk:types\` from docs/openapi.json, which \`npm run openapi\` writes. Edit the routes' schemas.
 
 from __future__ import annotations
 

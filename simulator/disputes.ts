@@ -31,12 +31,15 @@ export type DisputeDecision = { reference: string; decision: 'accept' | 'reject'
 /** MED allows a payer to dispute a payment within 80 days. */
 export const disputeWindowDays = 80
 /**
- * The delay between the acceptance of a dispute and the return, by the clock, so that a client can observe the state in
+ * The delay between the acceptance of a dispute and the return, by the simulator's clock, so that a client can observe the state in
  * between.
  */
 export const returnAfterAcceptanceMs = 1000
 
-/** Acts as the payer's bank, which disputes a payment, now or later. The result's id is the dispute's. */
+/**
+ * Opens a dispute as the payer's bank would. With a future `openedAt` it is not shown until then. The result's id is the
+ * dispute's.
+ */
 export function openDispute(
   network: Network,
   input: DisputeInput,
@@ -57,8 +60,8 @@ export function openDispute(
 }
 
 /**
- * Decides an open dispute, by its own id or by the payment's. If accepted, as much of the amount as the payment still
- * has goes back to the payer.
+ * Decides an open dispute, by its own id or by the payment's. If accepted, the disputed amount goes back to the payer,
+ * less what was returned under MED since the dispute was opened, and at most what is left. Refused if nothing is left.
  */
 export async function decideDispute(
   network: Network,
@@ -82,7 +85,7 @@ export async function decideDispute(
 }
 
 /**
- * A return under MED without a dispute before it, as at a PSP that offers only the standard. The result's id is the
+ * A return under MED without a dispute before it, as at a PSP with only the standard API Pix, which has no disputes. The result's id is the
  * return's.
  */
 export async function returnUnannounced(

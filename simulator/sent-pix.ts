@@ -6,8 +6,8 @@ import { stateOf } from './settlement.ts'
 import { spiCodes } from './spi-codes.ts'
 
 /**
- * A sent Pix as Efí returns it. In addition to Efí, `contaBanco` has the account's check digit, the document is not
- * masked, and the reason of a rejection is here too, not only in the callback.
+ * A sent Pix as Efí returns it. Unlike Efí's, `contaBanco` has the account's check digit, the document is not masked,
+ * and the reason of a rejection is here too, not only in the callback. `chave` is the key of this PSP's only account.
  */
 export function toSentPix(payout: PayoutRow, now: Date) {
   const { receiver } = payout
@@ -43,7 +43,7 @@ export function toSentPix(payout: PayoutRow, now: Date) {
   }
 }
 
-/** The callback about its outcome, or about money that came back. */
+/** The callback about a payout's outcome, or about money that came back. */
 export function toSentPixCallback(payout: PayoutRow, now: Date) {
   const state = stateOf(payout, now)
   return {
@@ -108,8 +108,8 @@ export function toPayoutCallback(
 }
 
 /**
- * `GET /banking/v2/pix/{codigoSolicitacao}`: the states of the API's `StatusPix`, a CPF is masked, and the account is
- * not shown.
+ * `GET /banking/v2/pix/{codigoSolicitacao}`: the states of the API's `StatusPix`, a CPF is masked, and the receiver's
+ * account is not shown.
  */
 export function toInterPayout(payout: PayoutRow, now: Date) {
   const { receiver, rejection, requestedAt, settlesAt } = payout

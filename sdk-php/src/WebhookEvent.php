@@ -7,7 +7,7 @@ namespace Guiche;
 use Guiche\Types\Transaction;
 use Guiche\Types\Withdrawal;
 
-/** A change of a record. */
+/** A status change of a transaction or withdrawal, or a test. */
 class WebhookEvent extends Model
 {
     /** The id of the event, equal to the header `webhook-id`. The same event can arrive twice, with the same id. */
@@ -18,10 +18,10 @@ class WebhookEvent extends Model
     public readonly string $timestamp;
     /**
      * Counts the record's changes from 1. An event is stale if its number is not above the last one that you saw of this
-     * record.
+     * record. 0 if the event has none, such as `webhook.test`: that one is never stale.
      */
     public readonly int $sequence;
-    /** The record as a fetch returned it at that time. Null if the type is unknown: `toArray()` has all of it. */
+    /** The transaction or withdrawal as `GET` returned it at that moment. Null for another event: `toArray()` has all of it. */
     public readonly Transaction|Withdrawal|null $data;
 
     /** @param array<string, mixed> $event */

@@ -33,8 +33,8 @@ export class Transactions {
   /**
    * Creates a transaction and returns its QR code, as text and image.
    *
-   * Safe to retry. Give your own `idempotencyKey`, such as order number and try, so that it is also safe if your
-   * process restarts; else the SDK makes one for this call.
+   * Safe to retry. Give your own `idempotencyKey`, such as the order number and the number of the attempt: then a retry
+   * is safe even after your process restarts. Otherwise the SDK makes one for this call.
    *
    * @throws {ValidationError} with every error at once
    * @throws {AcquirerRefusedError} the PSP refused the charge
@@ -65,10 +65,11 @@ export class Transactions {
   }
 
   /**
-   * Polls with growing pauses until the transaction has a status or meets your condition, and returns it as it is then.
+   * Polls with growing pauses until the transaction has the given status or meets your condition, and returns it.
    * For scripts and tests; a shop sets `webhookUrl` and receives events instead.
    *
-   * @throws {GuicheError} `wait_timed_out` after `timeoutMs`, 30,000 milliseconds by default, with the last status
+   * @throws {GuicheError} `wait_timed_out` after `timeoutMs`, 30,000 milliseconds by default; its message names the last status of
+   *   the transaction
    * @example
    * ```ts
    * const { endToEnd } = await guiche.transactions.waitFor(id, 'PAID', { timeoutMs: 10_000 })
@@ -80,10 +81,10 @@ export class Transactions {
     until: TransactionStatus | ((transaction: Transaction) => boolean),
     options: WaitOptions = {},
   ): Promise<Transaction> {
-    const wanted = typeof until === 'function' ? 'as it was waited for' : until
+    const missed = typeof until === 'function' ? ' and does not meet the condition' : `, not ${until}`
     return waitUntil((signal) => this.get(id, { signal }), {
       fits: typeof until === 'function' ? until : ({ status }) => status === until,
-      describe: (last) => `Transaction ${id} is ${last?.status ?? 'of unknown status'}, not ${wanted}`,
+      describe: (last) => `Transaction ${id} is ${last?.status ?? 'of unknown status'}${missed}`,
       options,
     })
   }
@@ -113,8 +114,8 @@ export class Transactions {
   }
 
   /**
-   * All matching transactions as CSV (RFC 4180), amounts in cents. The body arrives as you read it: `await
-   * answer.text()`, or pipe `answer.body`.
+   * All matching transactions as CSV (RFC 4180), amounts in cents. The body is streamed: read it with
+   * `await response.text()`, or pipe `response.body`.
    */
   export(
     filters?: Omit<TransactionFilters, 'page' | 'perPage' | 'cursor'>,
@@ -139,8 +140,10 @@ export class Transactions {
    * Cancels an open charge, so that nobody can pay it: the transaction is FAILED with `failureCode` `canceled`. If it is
    * canceled already, the answer is the same.
    *
-   * @throws {GuicheError} `cancel_not_possible` once it was paid or has failed; `acquirer_refused`
-   * @throws {AcquirerUnavailableError} the PSP did not answer: it may still be paid. Repeat the call
+   * @throws {GuicheError} `cancel_not_possible` once it was paid, or has failed for another reason
+   * @throws {AcquirerRefusedError} the PSP refused to cancel: it can still be paid
+   * @throws {AcquirerUnavailableError} the outcome is not known yet: the PSP did not answer, or reports the charge as
+   *   paid without showing the payment. Fetch the transaction later, or repeat the call
    */
   cancel(id: string, options?: RequestOptions): Promise<Transaction> {
     return this.#client.post(`/transaction/${toSegment(id)}/cancel`, options, { isRepeatable: true })

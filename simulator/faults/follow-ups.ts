@@ -6,12 +6,13 @@ import { slowMs } from '../settlement.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Behaviour } from './traits.ts'
 
-/** The delay of a dispute after the payment. */
+/** How long after the payment its payer disputes it. */
 export const disputedAfterMs = 2 * 86_400_000
 
 /**
- * Stores what follows a payment automatically: a return, a dispute. Each is stored immediately and visible only from
- * its own time on. That needs no timer and survives a restart.
+ * Stores what follows a payment automatically: a return, a dispute. Each is stored immediately, and shown only from its
+ * own time on, also after a restart. The callback about a return is sent only if this process still runs then. From the
+ * beginning, the return reduces what can be returned, and the dispute prevents a second one.
  */
 export async function scheduleFollowUps(network: Network, pix: NewPix, behaviours: Behaviour[]): Promise<void> {
   const { endToEndId, paidAt } = pix

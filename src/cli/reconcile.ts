@@ -22,7 +22,7 @@ import { print, write } from './print.ts'
 type Json = { json?: boolean }
 
 const hourMs = 60 * 60_000
-/** The service may not have processed newer payments yet. */
+/** By default a run ends this long before now: the service may not have processed newer payments yet. */
 const trailMs = 5 * 60_000
 /** Fits a screen or two; `list --last <count>` shows more. */
 const shownMax = 50
@@ -33,10 +33,10 @@ export function reconcileCommands(program: Command): void {
 
   command
     .command('run', { isDefault: true })
-    .description('compare now: the last 24 hours, or another period')
+    .description('compare now: 24 hours up to five minutes ago, or another period')
     .option('--acquirer <name>', 'only this acquirer; all by default')
     .option('--from <time>', 'start: a time, or a day in Brasília time such as 2026-11-20', toStart)
-    .option('--to <time>', 'end (exclusive): a time, or a day, which is included', toEnd)
+    .option('--to <time>', 'end: a time (exclusive), or a day (inclusive)', toEnd)
     .option('--json', 'print JSON')
     .action(async ({ json, acquirer, from, to }: Json & { acquirer?: string; from?: Date; to?: Date }) => {
       const { results: done, unconfigured } = await withAcquirers(async (context) => {
@@ -62,14 +62,16 @@ export function reconcileCommands(program: Command): void {
           { json },
         )
       else for (const one of done) show(one)
-      if (!json) for (const { name } of unconfigured) write(`not compared: ${name} (not configured)\n`)
+      if (!json)
+        for (const { name } of unconfigured)
+          write(`not compared: ${name} (it has open records, but is not configured)\n`)
       if (done.some(({ run }) => run.state === 'interrupted')) process.exitCode = 1
     })
 
   command
     .command('list')
     .description('list discrepancies, newest first')
-    .option('--open', 'only those without a decision')
+    .option('--open', 'only open ones')
     .option('--acquirer <name>', 'only those of this acquirer')
     .option('--last <count>', 'how many', toRowCount, shownMax)
     .option('--json', 'print JSON')
@@ -112,7 +114,7 @@ export function reconcileCommands(program: Command): void {
         for (const id of ids) {
           const done = await confirmDiscrepancy(context, { id, by }).catch((cause: unknown) => {
             const message = cause instanceof Error ? cause.message : String(cause)
-            const before = confirmed.length > 0 ? ` The previous ${confirmed.length} were confirmed.` : ''
+            const before = confirmed.length > 0 ? ` Confirmed before it: ${confirmed.length}.` : ''
             throw new Error(`${message}${before}`, { cause })
           })
           confirmed.push(done)
@@ -161,17 +163,19 @@ function show({ run, differences }: { run: RunResult; differences: DifferenceVie
   const { from, to } = run.window
   const { payment, return: returns, payout } = run.compared
   write(`${run.acquirer}, ${from.toISOString()} to ${to.toISOString()}\n`)
-  write(`${payment} payments, ${returns} returned, ${payout} payouts compared\n`)
+  write(`${payment} payments, ${returns} payments with returns, ${payout} payouts compared\n`)
   if (run.state === 'interrupted')
-    write(`\nInterrupted, so nothing counts as missing or as resolved: ${run.error ?? ''}\nRun it again later.\n`)
-  if (run.resolvedCount > 0) write(`${run.resolvedCount} earlier ones resolved automatically\n`)
+    write(
+      `\nInterrupted: what was found until then is stored, and nothing is resolved: ${run.error ?? ''}\nRun it again later.\n`,
+    )
+  if (run.resolvedCount > 0) write(`${run.resolvedCount} earlier discrepancies resolved automatically\n`)
   if (differences.length > 0) showDifferences(differences, run.newCount)
-  else if (run.state === 'complete') write('no discrepancies\n')
+  else if (run.state === 'complete') write('no open discrepancies\n')
   write('\n')
 }
 
 function showDifferences(differences: DifferenceView[], newCount: number): void {
-  write(`${differences.length} open, ${newCount} of them new\n\n`)
+  write(`${differences.length} open, ${newCount} of them new or open again\n\n`)
   const more = differences.length - shownMax
   const note = more > 0 ? `… and ${more} more: \`npx guiche reconcile list --open --last 99999\`\n` : ''
   const lines = differences.slice(0, shownMax).map(toDifferenceLine)

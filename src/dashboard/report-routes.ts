@@ -41,7 +41,7 @@ const options = {
 }
 const PeriodQuery = Type.Object(periodQuery, { additionalProperties: false })
 
-/** What a merchant's accountant reads: files of a period, and its figures. */
+/** Reports of one merchant: files and figures of a period, and the balances of recent days. */
 export function registerReportRoutes(app: Server, deps: Deps): void {
   const { reads, clock } = deps
   registerFileRoutes(app, deps)
@@ -67,7 +67,7 @@ export function registerReportRoutes(app: Server, deps: Deps): void {
       ])
       return {
         ...{ ...period, isOver: window.to <= clock.now() },
-        // Computed, since the balance may change between two queries while the period is not over.
+        // The closing balance is computed, not queried: while the period is not over, it may change between two queries.
         ...{ opening, closing: changes.reduce((sum, { amount }) => sum + amount, opening), changes, fees },
       }
     },
@@ -148,7 +148,7 @@ async function readRequest(deps: Deps, user: SignedIn, query: Period & { clientI
 }
 
 /**
- * The merchant of a report: a merchant's users have their own, the operator's name one.
+ * The merchant of a report: users of a merchant get their own; users of the operator must name one.
  *
  * @throws {AppError} `validation_failed` if none is named, `not_found` if there is no such client
  */

@@ -47,7 +47,7 @@ export async function registerGuide(app: Server): Promise<void> {
 }
 
 const notBuilt =
-  'The guide has not been built yet. "npm start" builds it in the background, which takes about ten seconds; otherwise run "npm run guide".'
+  'The guide has not been built yet. "npm start" builds it in the background, which takes about twenty seconds; otherwise run "npm run guide".'
 
 async function readSite(folder: string, builtAt: number): Promise<Site> {
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.includes('.'))

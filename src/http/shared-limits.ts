@@ -4,29 +4,32 @@ import { keyedHash, newUuid, type SecretKey } from '../lib/secrets.ts'
 import type { RateLimiter, Taken } from './rate-limit.ts'
 import { addUsed, type Used } from './store.ts'
 
-/** How long a limit can be exceeded: each process allows requests until it hears what the others allowed. */
+/**
+ * How often counts are exchanged. Until a process hears what the others allowed, a limit can be exceeded: for about this
+ * long, or longer when many buckets wait or the database is away.
+ */
 const syncEveryMs = 200
 /** Buckets in one statement. The rest waits for the next one. */
 const bucketsMax = 500
 /**
- * Buckets of one limit that wait: two seconds' worth, or more while several limits are flooded. Requests for any more
- * are counted in this process only.
+ * At most this many buckets of one limit wait to be sent, which takes two seconds, or longer while several limits are
+ * flooded. Requests for further buckets are counted in this process only.
  */
 const unsentMax = 5_000
 
 export type SharedLimits = {
   /** The same limit, which also counts the requests that other processes allow. */
   share(limiter: RateLimiter): RateLimiter
-  /** Exchanges counts now. It does so automatically while requests come. */
+  /** Exchanges counts with the database now. While requests come, this also happens automatically. */
   sync(): Promise<void>
 }
 
 type Shared = { limiter: RateLimiter; unsent: Map<string, number> }
 
 /**
- * Counts rate limits over all processes and machines that share the database. Requests are decided in memory. What a
- * process allowed is added to the shared buckets (`rate_limits`) in one statement, some times a second, which returns
- * their levels.
+ * Enforces rate limits across all processes and machines that share the database. Requests are decided in memory. What a
+ * process allowed is added to the shared buckets (`rate_limits`) in one statement, up to five times a second, which
+ * returns when each will be full again.
  */
 export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: SecretKey }): SharedLimits {
   const limits: Shared[] = []
@@ -38,7 +41,7 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
       if (limiter.limit.perSecond === 0) return limiter
       const unsent = new Map<string, number>()
       limits.push({ limiter, unsent })
-      /** What was taken in this process only. Given back to the shared bucket, it would add tokens to it. */
+      /** Tokens that were counted in this process only: giving one back to the shared bucket would add a token to it. */
       const unshared = new WeakSet<Taken>()
       const note = (name: string, count: 1 | -1): boolean => {
         const before = unsent.get(name)
@@ -84,7 +87,7 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
     const sent = new Map<string, { shared: Shared; name: string }>()
     const rows: Used[] = []
     // Each limit gets an equal part of the rows, and those with few buckets leave the rest to the others: callers that
-    // fill one limit keep no other from being shared.
+    // flood one limit cannot keep another from being shared.
     const fewestFirst = limits.toSorted((one, other) => one.unsent.size - other.unsent.size)
     for (const [index, shared] of fewestFirst.entries()) {
       const { limiter, unsent } = shared
@@ -94,7 +97,7 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
         if (rows.length === rowsMax) break
         unsent.delete(name)
         if (count === 0) continue
-        // Hashed, because names contain addresses and e-mail addresses.
+        // Hashed, because names can contain network and e-mail addresses.
         const id = newUuid(keyedHash(key, 'limit', `${limiter.name} ${name}`))
         sent.set(id, { shared, name })
         rows.push({ id, later: toMicros(count / perSecond), fills: toMicros(burst / perSecond) })

@@ -1,10 +1,10 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 
-/** The event loop's own pause between two measurements, which is part of what they measure. */
+/** The interval of the histogram's timer, which is part of each delay that it records. */
 const resolutionMs = 10
-/** A shorter time says little about the average. */
-const measuredForMs = 100
-/** A process that answered no request for this long keeps nobody waiting. */
+/** A shorter period gives no reliable average. */
+const periodMinMs = 100
+/** A process that has answered no request for this long counts as idle. */
 const idleAfterMs = 1_000
 
 let loop: { histogram: IntervalHistogram; readAt: number; lateMs: number; isEnabled: boolean } | undefined
@@ -16,9 +16,9 @@ export function noteRequest(): void {
 }
 
 /**
- * How long requests to this process lately waited for its event loop, on average; 0 while there are none. It is
- * measured once in a process, however many services it runs, as a test does, and from the first call on: its timer
- * would cost an idle process a percent of a core.
+ * How late the timers of the event loop were lately, on average: a lower bound of how long requests waited for it; 0
+ * while the process is idle. All services in a process share one measurement (tests run several). It starts with the
+ * first call and stops while the process is idle, because its timer costs a percent of a core.
  */
 export function loopWaitMs(): number {
   const now = performance.now()
@@ -28,11 +28,11 @@ export function loopWaitMs(): number {
   if (!loop.isEnabled) histogram.disable()
   else if (!isEnabled) {
     histogram.enable()
-    // Without it, the time since it was disabled would be the first delay.
+    // Without the reset, the whole time for which the histogram was disabled would count as its first delay.
     histogram.reset()
     Object.assign(loop, { readAt: now, lateMs: 0 })
   }
-  if (now - loop.readAt >= measuredForMs) {
+  if (now - loop.readAt >= periodMinMs) {
     const { mean, count } = histogram
     loop.lateMs = count === 0 ? 0 : Math.max(0, mean / 1e6 - resolutionMs)
     loop.readAt = now

@@ -13,8 +13,8 @@ import { rotateWebhookSecret } from '../webhooks/secrets.ts'
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 
 /**
- * Creates an API client, which is one merchant. Its secrets are shown only in this response. With an external provider
- * a client secret of Guichê would be useless, and there is none.
+ * Creates an API client, which is one merchant. Its secrets are returned only here. With an external identity provider
+ * the client secret of Guichê would be useless: it is not returned.
  *
  * @throws {AppError} `validation_failed`
  */
@@ -27,7 +27,7 @@ export async function createClient(
     throw refuse(
       'required',
       'must be the client id at the external provider',
-      'AUTH_ISSUER is set: give the client id there.',
+      'AUTH_ISSUER is set: give the id that the client has at that provider.',
     )
   if (clientId !== undefined && (await findClient(db, clientId, clock.now())))
     throw refuse(
@@ -50,7 +50,8 @@ type Rotation = { client: KnownClient; of: 'client' | 'webhook'; id?: string; ov
 /**
  * Gives a client a new secret, or a new one that signs its webhooks. The former one is valid during the overlap.
  *
- * @param id of the new secret; one that a secret has already repeats its rotation
+ * @param id of the new secret; with that of the current one, its rotation is repeated
+ * @throws {AppError} `change_not_possible` if a former secret has it
  */
 export async function rotateSecret(
   deps: Deps,

@@ -2,11 +2,14 @@ import { isSamePerson } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { type Enrolment, findEnrolment } from './store.ts'
 
-/** So that the other admins see who was invited, reset or linked before that account can approve anything. */
+/**
+ * An account cannot approve until this long after it was invited, reset, linked to the identity provider or created by a
+ * first sign-in there: so that the other admins see it first.
+ */
 const accountAgeMsMin = 24 * 60 * 60_000
 
 export type Request = {
-  /** The requester, as the audit log names people. Null: a merchant's token. */
+  /** The requester, as the audit log names people. Null: requested with the token of an API client. */
   requestedBy: string | null
   /** Who created the client secrets that the token may have come from. */
   secretCreators?: string[]
@@ -28,12 +31,12 @@ export type Obstacle = {
 }
 
 /**
- * Checks whether the second person of a request is really another person. On the command line only one's own requests
+ * Checks whether the second person of a request is independent of the requester. On the command line only one's own requests
  * are refused: whoever has the command line has the database as well, and it is the way out when no other person is
  * left.
  *
  * @param by who would approve, as the audit log names people
- * @param command the command to run instead on the command line
+ * @param command the arguments of `npx guiche` that approve on the server instead
  */
 export async function findObstacle(
   db: Db | Tx,
@@ -55,15 +58,15 @@ export async function findObstacle(
   const approver = await findEnrolment(db, by)
   const makers = requestedBy === null ? secretCreators : [requestedBy]
   const requesters = await Promise.all(makers.map(async (maker) => await findEnrolment(db, maker)))
-  const code = approver && toDependence(approver, requesters)
+  const code = approver && findDependence(approver, requesters)
   if (code) return obstacle(code, dependences[code])
-  // An account that the command line has invited or reset may approve at once.
+  // Exempt: an account with a password that only the command line has invited or reset, and an actor without an account.
   if (!approver || (approver.enrolled_by === null && !approver.is_of_provider)) return null
   const since = new Date((approver.enrolled_at?.getTime() ?? 0) + accountAgeMsMin)
   if (since > now)
     return obstacle(
       'new_account',
-      `your account was invited, reset or linked less than 24 hours ago, and may approve from ${since.toISOString()} on`,
+      `your account was created, reset or linked less than 24 hours ago, and may approve from ${since.toISOString()} on`,
     )
   return null
 }
@@ -72,14 +75,15 @@ const dependences = {
   own_account: 'you invited or reset the account that the request came from, directly or through other accounts',
   account_of_requester:
     'the account that the request came from invited you or reset your password, directly or through other accounts',
-  same_inviter: 'one person invited or reset both your account and the account that the request came from',
+  same_inviter:
+    'one person invited or reset both your account and the account that the request came from, directly or through other accounts',
 }
 
 /**
- * How an account depends on those that a request came from. Whoever gives out a link may use it, so accounts that one
+ * Why the approver and the requesters count as one person, or null. Whoever gives out a link may use it, so accounts that one
  * person invited or reset, also indirectly, count as one person.
  */
-function toDependence(approver: Enrolment, requesters: (Enrolment | null)[]): keyof typeof dependences | null {
+function findDependence(approver: Enrolment, requesters: (Enrolment | null)[]): keyof typeof dependences | null {
   const known = requesters.filter((requester) => requester !== null)
   if (known.some(({ chain }) => chain.includes(approver.id))) return 'own_account'
   if (known.some(({ id }) => approver.chain.includes(id))) return 'account_of_requester'

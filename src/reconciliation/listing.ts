@@ -35,7 +35,7 @@ type Reading = {
   now: Date
   /** Whether to read the returns of older payments as well: a second list, of the 90 days before the range. */
   includesOldReturns: boolean
-  /** Handles an entry that cannot be read. */
+  /** Returns the handler of unreadable entries of this subject. */
   onUnreadable: (subject: Subject) => (entry: UnreadableEntry) => void
   stopping: AbortSignal
 }
@@ -46,9 +46,10 @@ const chunkRows = 500
 
 /**
  * Reads the acquirer's lists of payments, all pages, into the run's rows of `reconciliation_pairs`. Returns how many
- * rows came from the list of `range`, without those of older payments.
+ * rows the list of `range` gave: the second list, of older payments, is not counted.
  *
- * @throws {AcquirerUnavailable} when a part cannot be read: then the stored pairs are incomplete
+ * @throws {AcquirerUnavailable} when a part cannot be read: then the run's rows are incomplete and must not be
+ *   compared
  */
 export async function readPayments(reading: Reading): Promise<number> {
   const { acquirer, window, range, includesOldReturns } = reading
@@ -111,8 +112,8 @@ export async function queryPayouts(
 }
 
 /**
- * If more queries than this fail, the acquirer counts as not answering this kind of query at all, and the run is
- * interrupted.
+ * If more queries of one batch than this fail, the acquirer counts as not answering this kind of query at all, and the
+ * run is interrupted.
  */
 const failedMax = 100
 
@@ -120,7 +121,7 @@ const failedMax = 100
  * Queries each item, as fast as the acquirer allows. Returns those that failed twice while the acquirer counted as
  * available: one record must not stop the comparison of all others.
  *
- * @throws {AcquirerUnavailable} when the acquirer as a whole does not answer
+ * @throws {AcquirerUnavailable} when the acquirer as a whole does not answer, or after too many failures or pauses
  */
 export async function queryEach<Item>(
   acquirer: Acquirer,
@@ -153,8 +154,8 @@ type Failed<Item> = { item: Item; error: AcquirerUnavailable }
 const pauseMsDefault = 30_000
 const pauseMsMax = 5 * 60_000
 /**
- * The shortest first pause, whatever `Retry-After` says. The minimum doubles with each further pause, so that a limit
- * per minute has ended before the last one.
+ * The least that the first pause lasts, even if `Retry-After` is shorter. It doubles with each pause in a row, so that a
+ * limit per minute has ended before the last one.
  */
 const pauseMsFirst = 1_000
 /**
@@ -232,13 +233,13 @@ export function toListedPayment({ endToEndId, txid, amount, paidAt, fee }: Payme
   }
 }
 
-/** The sum of all returns of a payment, if at least one was made in the range that is read. */
+/** The sum of all completed returns of a payment, if at least one was made in the range that is read. */
 function toListedReturns(payment: Payment, { window, range }: Reading): Listed[] {
   const row = toReturned(payment, window, (at) => isWithin(range, at))
   return row ? [row] : []
 }
 
-/** The total of a payment's returns, dated by the last return for which `isCounted` is true; null if there is none. */
+/** The total of a payment's completed returns, dated by the last return for which `isCounted` is true; null if there is none. */
 export function toReturned(
   payment: Payment,
   window: Window,

@@ -15,8 +15,8 @@ const recheckMs = 5_000
  * acquirer knows of wins, and one that arrives later is credited. A repeated request asks the acquirer again as long
  * as the charge is open, and gets the same response once it is canceled.
  *
- * @throws {AppError} `not_found`; `cancel_not_possible` once it is paid or has failed; `acquirer_refused`;
- *   `acquirer_unavailable` when the outcome is not known yet, or the acquirer reports the charge as paid and does not
+ * @throws {AppError} `not_found`; `cancel_not_possible` once it is paid, or has failed for another reason;
+ *   `acquirer_refused`; `acquirer_unavailable` when the outcome is not known yet, or the acquirer reports the charge as paid and does not
  *   show the payment yet
  */
 export async function cancelTransaction(

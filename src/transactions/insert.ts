@@ -13,7 +13,7 @@ import type { TransactionResponse } from './schema.ts'
 import { type NewTransaction, nothingPaid } from './store.ts'
 import { toTransactionView } from './view.ts'
 
-/** Rows per commit, and commits in progress at once. Measured best for throughput; an idle service does not wait. */
+/** Rows per commit, and commits in progress at once. Measured best; an idle service does not wait. */
 const batchRowsMax = 64
 const batchesMax = 2
 const minConcurrentBatch = 16

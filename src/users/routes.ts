@@ -39,7 +39,10 @@ import { listUsers } from './store.ts'
 export type UserRoutesDeps = SessionDeps & {
   /** Null: people sign in with passwords only. */
   oidc: OidcClient | null
-  /** Failures per address, per address and user, and per known device; and recorded actions per user. */
+  /**
+   * Failed sign-ins per address, per address and user, and per known device (a browser's cookie, or an address).
+   * `perAddress` also counts each use of an invitation link. `recorded`: actions written to the audit log, per user.
+   */
   limits: { perAddress: RateLimiter; perPerson: RateLimiter; perDevice: RateLimiter; recorded: RateLimiter }
 }
 
@@ -60,7 +63,7 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps, failures: Fail
     '/dashboard/api/session',
     {
       config: { access: { public: true } },
-      schema: { ...hidden, body: SignInBody, response: { 200: SessionView, ...problems(401, 422, 429, 503) } },
+      schema: { ...hidden, body: SignInBody, response: { 200: SessionView, ...problems(401, 403, 422, 429, 503) } },
     },
     async (request, reply) => {
       assertSameOrigin(request)
@@ -100,9 +103,10 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps, failures: Fail
     async (request, reply) => {
       await endSession(deps, request)
       setSessionCookie(reply, deps.baseUrl, null)
-      // Clears cached pages. Not cookies, which would forget the browser, nor storage, which contains the language.
+      // Clears cached pages only: clearing cookies would delete the device's, and clearing storage the chosen language.
       void reply.header('clear-site-data', '"cache"')
-      // Otherwise the next click on the sign-in page would open the dashboard again, for anybody at this browser.
+      // A user of the identity provider must sign out there too. Otherwise the next click on the sign-in page would open
+      // the dashboard again, for anybody at this browser.
       const provider = userOf(request).hasPassword ? null : deps.oidc
       return { providerSignOutUrl: provider && (await provider.findSignOutUrl()) }
     },
@@ -128,7 +132,7 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps, failures: Fail
         ...hidden,
         params: TokenParams,
         body: AcceptBody,
-        response: { 200: SessionView, ...problems(401, 404, 422, 429, 503) },
+        response: { 200: SessionView, ...problems(401, 403, 404, 422, 429, 503) },
       },
     },
     async (request, reply) => {
@@ -142,7 +146,7 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps, failures: Fail
   )
 }
 
-/** What admins do about all users, and a merchant's owners about their own. */
+/** User management: admins manage all users, a merchant's owners only that merchant's. */
 function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
   const access = { permission: 'user.write' }
   app.get(
@@ -193,7 +197,7 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
         ...hidden,
         params: UserParams,
         body: ResetBody,
-        response: { 201: LinkView, ...problems(401, 403, 404) },
+        response: { 201: LinkView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request, reply) => {
@@ -205,7 +209,8 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
 }
 
 function passwordsOff(): AppError {
-  const detail = 'People sign in at the identity provider only: passwords, invitations and resets are off.'
+  const detail =
+    'People sign in at the identity provider only: passwords, invitations and resets are off in the dashboard.'
   return refusal('user_not_possible', 'not_offered', detail)
 }
 
@@ -214,7 +219,10 @@ function managerOf(request: FastifyRequest): Manager {
   return { by: byUser(user), userId: user.id, merchantId: merchantSeenBy(user) }
 }
 
-/** The merchant that a new user joins. A merchant's owner invites to their own, whatever the request names. */
+/**
+ * The merchant that a new user joins; null for the operator. An owner can invite only to their own merchant: `clientId`
+ * is ignored.
+ */
 async function findMerchantId(
   deps: UserRoutesDeps,
   user: SignedIn,
@@ -226,8 +234,8 @@ async function findMerchantId(
 }
 
 /**
- * The limits for tries from here. Where the user has signed in before, tries are counted separately, so that nobody
- * else can lock the user out. Elsewhere they are counted per address, and per user and address, so that no other
+ * The limits for attempts to sign in from this browser or address. Where the user has signed in before, attempts are
+ * counted separately, so that nobody elsewhere can lock the user out. Elsewhere they are counted per address, and per user and address, so that no other
  * address can lock the user out either.
  */
 function limitsOf(
@@ -241,7 +249,7 @@ function limitsOf(
   ]
 }
 
-/** Starts a new session, ends the browser's previous one, and remembers the browser. */
+/** Gives the browser the cookie of its new session, ends its previous one, and remembers the browser and its address. */
 async function begin(
   deps: UserRoutesDeps,
   request: FastifyRequest,
@@ -256,7 +264,7 @@ async function begin(
   return toSessionView(user)
 }
 
-/** Rejects a sign-in from a form on another site. */
+/** Rejects a sign-in or an accepted invitation that a page of another site sent. */
 function assertSameOrigin(request: FastifyRequest): void {
   if (isFromOtherSite(request)) throw new AppError('csrf_token_missing', { detail: 'Sign in at the dashboard itself.' })
 }

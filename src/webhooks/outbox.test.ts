@@ -24,7 +24,7 @@ afterEach(() => database.db.query(sql`truncate webhook_attempts, webhook_deliver
 const event = (more: Partial<Parameters<typeof testEvent>[0]> = {}) =>
   testEvent({ merchantId, occurredAt: now, webhookUrl: url, ...more })
 
-/** The event is in the database before its transaction ends. */
+/** Enqueues an event and waits until its row is inserted, while the transaction stays open. */
 async function enqueueNow(tx: Tx, event: NewEvent): Promise<void> {
   enqueueEvents(tx, [event])
   await tx.query(sql`select`)
@@ -80,7 +80,7 @@ describe('enqueueing events', () => {
     expect(await listEvents(database.db, merchantId, {}, slice)).toMatchObject({ items: [], total: 0 })
   })
 
-  it('refuses a second event with the same sequence', async () => {
+  it('refuses a second event of a record with the same sequence', async () => {
     const one = event()
     await commitEvents(database.db, one)
     await expect(commitEvents(database.db, one)).rejects.toMatchObject({ constraint: 'events_pkey' })
@@ -88,7 +88,7 @@ describe('enqueueing events', () => {
 
   it('accepts an empty list', () => commitEvents(database.db))
 
-  it('never deadlocks with other batches and with workers over the same records, whatever their order', async () => {
+  it('never deadlocks with workers over the same records, whatever the order of a batch', async () => {
     const records = Array.from({ length: 20 }, (): string => randomUUID())
     const sequences = new Map(records.map((recordId) => [recordId, 0]))
     const next = (recordId: string) => {
@@ -152,8 +152,8 @@ describe('an event committed while the attempt of the one before it is being rec
   })
 })
 
-describe('a schedule that restarts while a failure is being recorded', () => {
-  it('prevails, although the recording statement read the row before it waited for the lock', async () => {
+describe('a retry schedule that a newer event restarts while a failure is being recorded', () => {
+  it('stays restarted, although the recording statement read the row before it waited for the lock', async () => {
     const [first, second] = pair()
     await commitEvents(database.db, first)
     await recordAttempts(database.db, (await claim()).map(failed))
@@ -171,7 +171,7 @@ describe('a schedule that restarts while a failure is being recorded', () => {
   })
 })
 
-describe('an attempt whose lease has expired', () => {
+describe('an attempt that ends after the lease of its delivery has expired', () => {
   it('changes nothing when another worker holds the delivery', async () => {
     await commitEvents(database.db, event())
     const slow = await claim()

@@ -2,12 +2,18 @@ import type { Deliveries } from './deliver.ts'
 import type { Claimed, OwnLease } from './queue-store.ts'
 import type { Enqueued, LiveSecret } from './store.ts'
 
-/** How a change of records sends its webhooks: those that are reserved from memory, the others by waking the worker. */
+/**
+ * What a change of records needs to send its webhooks: reserved deliveries are sent from memory, and for the others the
+ * worker is woken.
+ */
 export type ChangeDeliveries = Pick<Deliveries, 'wake' | 'reserve' | 'send'>
 
-/** The deliveries that a transaction of the database inserts as leased by this process. */
+/** Collects the deliveries that this process leases before a transaction inserts them, and sends after the commit. */
 export type OwnEvents = {
-  /** Leases a delivery that nothing of the same commit precedes. Null: whoever claims the delivery sends it. */
+  /**
+   * A lease for a delivery to this receiver, which must be the first of its record in the commit. Null: whoever claims
+   * the delivery sends it.
+   */
   reserve(receiver: string): OwnLease | null
   /** Adds a delivery that was reserved. */
   lease(delivery: Claimed): void
@@ -20,7 +26,7 @@ export type OwnEvents = {
 /**
  * Sends what a commit has reserved, once it is committed.
  *
- * @param deliveries null where no webhook is sent
+ * @param deliveries null in a process that sends no webhooks: the service sends them
  */
 export async function sendAfter<Result>(
   deliveries: ChangeDeliveries | null,

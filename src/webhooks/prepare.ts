@@ -14,7 +14,7 @@ type Deps = {
   clock: Clock
   loadRecords: LoadRecords
   log: Pick<Logger, 'error'>
-  /** If they were read already. */
+  /** Read already, with the commit that inserted the deliveries; otherwise they are read here. */
   secrets?: LiveSecret[]
 }
 
@@ -22,7 +22,7 @@ export type Sendable = {
   delivery: Claimed
   body: Buffer
   secrets: string[]
-  /** Null: the record's own URL. */
+  /** Null: it goes to the `webhookUrl` of the transaction or withdrawal. */
   endpoint: EndpointState | null
 }
 
@@ -30,7 +30,8 @@ export type Sendable = {
 export type Prepared = { sendable: Sendable[]; changed: Claimed[] }
 
 /**
- * Reads what claimed deliveries need. One that lacks something is left out: it is claimed again when its lease expires.
+ * Reads what claimed deliveries need. One without a secret or a body is left out: it is claimed again when its lease
+ * expires.
  */
 export async function prepareDeliveries(
   { db, key, clock, loadRecords, log, secrets }: Deps,
@@ -42,7 +43,7 @@ export async function prepareDeliveries(
     endpointIds.length === 0 ? [] : listEndpointStates(db, { merchantIds, endpointIds }),
     secrets ? toSigningSecrets(key, secrets) : findSigningSecrets(db, { key, merchantIds, now: clock.now() }),
     buildBodies(loadRecords, claimed, ({ merchantId, eventId }, error) => {
-      // Not an attempt, because the error is ours.
+      // It does not count as an attempt: the error is ours.
       log.error({ merchantId, eventId, err: error }, 'The payload of a webhook could not be built')
     }),
   ])

@@ -11,22 +11,22 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { inviteUser, signIn } from '../support/users.ts'
 
 let service: TestService
-/** The built files, by their path in the guide; the text of pages only. */
+/** Every built file, by its path in the guide: the HTML of a page, an empty text for other files. */
 const files = new Map<string, string>()
 const logged: Record<string, unknown>[] = []
 beforeAll(async () => {
-  // Does nothing if no document has changed. Collecting less garbage saves a seventh of its time.
+  // Does nothing if none of its sources has changed. With these flags garbage is collected less often: a seventh faster.
   const flags = ['--max-semi-space-size=64', '--single-threaded-gc']
   await promisify(execFile)(process.execPath, [...flags, 'scripts/build.mjs', '--guide'])
   for (const name of await readdir('dist/guide', { recursive: true }))
     files.set(name, name.endsWith('.html') ? await readFile(`dist/guide/${name}`, 'utf8') : '')
   service = await startTestService({ onLog: (line) => logged.push(line) })
-  // The build takes 20 seconds of an idle machine, and minutes of a busy one.
+  // The build takes 20 seconds on an idle machine, and minutes on a busy one.
 }, 600_000)
 afterAll(() => service.stop())
 
 describe('the built guide', () => {
-  it('has a page of every document', () => {
+  it('has a page for every document in docs/', () => {
     const pages = [...documents, ...translations].filter((document) => document.startsWith('docs/'))
     expect(pages.length).toBeGreaterThan(30)
     const names = pages.map((page) => page.replace(/^docs\//, '').replace(/md$/, 'html'))
@@ -50,7 +50,7 @@ describe('the built guide', () => {
       for (const page of ['errors.html', 'pt/errors.html']) expect(files.get(page), code).toContain(`id="${code}"`)
   })
 
-  it('has an overview for language models, with every page', async () => {
+  it('has an overview for language models, whose links all exist', async () => {
     const { status, text, headers } = await service.call<string>('/llms.txt', { token: null })
     expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
     expect(text).toMatch(/^# Guichê\n\n> .+\n/)
@@ -143,9 +143,10 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
     await page.goto(`${service.baseUrl}/guide/index.html`)
     for (const [name, html] of files) {
       if (!name.endsWith('.html') || name === '404.html') continue
-      // The same tables in Portuguese.
+      // The translations have the same tables: only in `npm run test:long`.
       if (name.startsWith('pt/') && !isLong) continue
-      // All pages share their style sheets, so a page whose only image is the logo takes the place of the one before.
+      // All pages share their style sheets. The body of a page whose only image is the logo replaces the one before, which
+      // is faster than loading it.
       if (html.match(/<img /g)?.length === 1) {
         await page.evaluate((text) => {
           document.body.replaceWith(new DOMParser().parseFromString(text, 'text/html').body)
@@ -177,7 +178,7 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
     await close()
   })
 
-  it('leads from the front page to all others, through its contents and its search', async () => {
+  it('leads to other pages through its contents and its search', async () => {
     const { page, close, pageErrors } = await visit(browser)
     await page.goto(`${service.baseUrl}/guide`)
     const contents = page.getByRole('navigation', { name: 'Sidebar Navigation' })

@@ -31,7 +31,7 @@ beforeAll(async () => {
   const [a, b] = await Promise.all(
     names.map(async (CELL) => await startTestService({ environment: { CELL, TOKEN_LIFETIME_SECONDS: '86400' } })),
   )
-  if (!a || !b) throw new Error('there are two')
+  if (!a || !b) throw new Error('two services were started')
   cells = { a, b }
 })
 afterAll(async () => {
@@ -46,7 +46,7 @@ const callbackPathOf = async (cell: TestService) => {
   return new URL(row?.url ?? '').pathname
 }
 
-it('everything that a cell gives out carries it', async () => {
+it('ids, tokens, client ids and addresses that a cell gives out carry its name', async () => {
   for (const name of names) {
     const cell = cells[name]
     const prefixes = prefixesOf(name)
@@ -67,8 +67,8 @@ it('everything that a cell gives out carries it', async () => {
   }
 })
 
-/** A link with the same address in each cell. */
 const titles = { a: 'Christmas of a', b: 'Christmas of b' }
+/** Creates a payment link with the same slug in each cell. */
 async function createLink(name: Name): Promise<string> {
   const cell = cells[name]
   const email = await inviteUser(cell, { role: 'owner', merchantId: await findSandboxMerchant(cell) })
@@ -80,7 +80,7 @@ async function createLink(name: Name): Promise<string> {
   return new URL(link.body.url).pathname
 }
 
-it('the address of a payment link carries the cell, and works without it in the cell', async () => {
+it('a payment link begins with the name of its cell, which also accepts it without', async () => {
   for (const name of names) {
     const path = await createLink(name)
     expect(path).toBe(`/l/${prefixesOf(name).paymentLink}natal`)
@@ -91,7 +91,7 @@ it('the address of a payment link carries the cell, and works without it in the 
   }
 })
 
-it('the cell of a database never changes, and can be added later', async () => {
+it('a database can be given a cell later, but never another one', async () => {
   const start = async (database: TestService, environment: Record<string, string>) =>
     await startTestService({ database, environment, clock: database.clock })
   await expect(start(cells.a, { CELL: 'b' })).rejects.toThrow('CELL is b, but this database belongs to the cell a.')
@@ -114,8 +114,8 @@ it('the cell of a database never changes, and can be added later', async () => {
   }
   expect(await token(alone)).toMatch(new RegExp(`^${prefixesOf('c').accessToken}`))
   // What was given out before is still good.
-  const paid = await named.call(`/transaction/${id}`, { token: alone.token })
-  expect(paid.status).toBe(200)
+  const fetched = await named.call(`/transaction/${id}`, { token: alone.token })
+  expect(fetched.status).toBe(200)
   await alone.call('/sandbox/payment', { body: { uri } })
   await untilStatus(alone, id, 'PAID')
   await named.stop()
@@ -132,27 +132,27 @@ describe('a payment of another cell, at an account that is configured in two', (
   const seen = async () =>
     await cells.a.db.query<{ end_to_end: string; cell: string }>(sql`
       select end_to_end, cell from other_cell_payments order by end_to_end`)
-  /** A payment in the list of a, for a charge that b would have created there. */
+  /** A payment at a's account, for a charge with this id that a did not create. */
   const payOther = async (id: string) => await bank.payQuietly(await bank.charge(toTxid(id), '25.00'))
-  const operator = async () =>
+  const suspenseTransfers = async () =>
     await cells.a.db.query(sql`select * from ledger_transfers where record_type = 'suspense'`)
 
   it('is counted once, and neither in suspense nor in the ledger', async () => {
-    const before = { merchant: await balancesOf(cells.a), operator: await operator() }
-    const [called, listed] = [await payOther(newIdIn('b')), await payOther(newIdIn('zz'))]
-    expect(await sendCallback(cells.a, { pix: [called] })).toBe(200)
-    await untilInbox(cells.a, called.endToEndId, 'unmatched')
+    const before = { merchant: await balancesOf(cells.a), suspense: await suspenseTransfers() }
+    const [reported, unreported] = [await payOther(newIdIn('b')), await payOther(newIdIn('zz'))]
+    expect(await sendCallback(cells.a, { pix: [reported] })).toBe(200)
+    await untilInbox(cells.a, reported.endToEndId, 'unmatched')
     await eventually(async () => {
       cells.a.clock.advance(60_000)
       await cells.a.runJob('transactions.poll')
       return (await seen()).length === 2
     })
     expect((await seen()).toSorted((one, other) => one.cell.localeCompare(other.cell))).toEqual([
-      { end_to_end: called.endToEndId, cell: 'b' },
-      { end_to_end: listed.endToEndId, cell: 'zz' },
+      { end_to_end: reported.endToEndId, cell: 'b' },
+      { end_to_end: unreported.endToEndId, cell: 'zz' },
     ])
-    for (const { endToEndId } of [called, listed]) expect(await findSuspenseOf(cells.a, endToEndId)).toBeNull()
-    expect({ merchant: await balancesOf(cells.a), operator: await operator() }).toEqual(before)
+    for (const { endToEndId } of [reported, unreported]) expect(await findSuspenseOf(cells.a, endToEndId)).toBeNull()
+    expect({ merchant: await balancesOf(cells.a), suspense: await suspenseTransfers() }).toEqual(before)
     const counted = async () => {
       const metrics = await (await fetch(`${cells.a.baseUrl}/metrics`)).text()
       return metrics.match(/^guiche_other_cell_payments\{.*$/gm)
@@ -179,7 +179,7 @@ describe('a payment of another cell, at an account that is configured in two', (
     expect(await countOf(null)).toBe(2)
   })
 
-  it('with a txid of another system is in suspense as ever', async () => {
+  it('goes to suspense as before if its txid names no cell', async () => {
     const payment = await payOther('0b1f0c9e-3a52-4a55-9d3c-7f2f4f0f7c11')
     await eventually(async () => {
       cells.a.clock.advance(6 * 60_000)
@@ -231,7 +231,7 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
   const tokenFrom = async (requested: Requested) => String(JSON.parse((await callCell(requested)).text).access_token)
 
-  it.runIf(runs).each(names)('a shop of the cell %s gets a token, creates, reads and is paid', async (cell) => {
+  it.runIf(runs).each(names)('a merchant of the cell %s gets a token, creates, reads and is paid', async (cell) => {
     const gateway = cells[cell]
     expect(cellOfToken(await tokenFrom(form(gateway)))).toBe(cell)
     const token = await tokenFrom(basic(gateway))
@@ -261,7 +261,7 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
       expect((await callCell({ path: at })).text).toContain(titles[cell])
   })
 
-  it.runIf(runs)('what carries another cell reaches only that one', async () => {
+  it.runIf(runs)('a request that names a cell reaches only that cell', async () => {
     const path = await callbackPathOf(cells.a)
     expect((await callCell({ path: path.replace('/a.', '/b.'), body: '{}' })).status).toBe(404)
     const { status, text } = await callCell({
@@ -273,11 +273,11 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
     expect(
       (await callCell({ host: 'a.example.com', path: '/transaction', headers: bearer(cells.a.token) })).status,
     ).toBe(200)
-    // The name is first, whatever else the request says.
+    // The name of the host decides, whatever else the request carries.
     expect((await callCell({ ...form(cells.b), host: 'a.example.com' })).status).toBe(401)
   })
 
-  it.runIf(runs)('what carries no cell, or one that does not exist, goes to the first', async () => {
+  it.runIf(runs)('a request that names no cell, or an unknown one, is answered', async () => {
     const unknown = { client_id: 'gc_zz_0', client_secret: 'x', grant_type: 'client_credentials' }
     expect((await callCell({ ...form(cells.a), body: new URLSearchParams(unknown).toString() })).status).toBe(401)
     expect((await callCell({ path: '/docs' })).status).toBe(200)

@@ -60,7 +60,7 @@ describe('an unattributed payment', () => {
     await attributeAll(75)
     for (const { id } of [one, other, outsider])
       expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
-    // It was checked once: an unclear one is not attributed later without the operator.
+    // Each payment is checked once: one that was unclear then is not attributed automatically later.
     await service.call(`/sandbox/payment`, { body: { uri: other.uri, behaviour: 'honest' } })
     await untilStatus(service, other.id, 'PAID')
     await attributeAll(1)
@@ -68,7 +68,7 @@ describe('an unattributed payment', () => {
       expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held', check_at: null })
   })
 
-  it('is left to the operator when more charges have its amount than are compared', async () => {
+  it('is left to the operator when as many charges have its amount as are compared at most', async () => {
     const { id, endToEnd } = await payUnattributed(service, nextCharge())
     await Promise.all(Array.from({ length: candidatesMax - 1 }, async () => await charge(service, { amount })))
     await attributeAll(75)
@@ -76,7 +76,7 @@ describe('an unattributed payment', () => {
     expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
   })
 
-  it('is not attributed automatically again once an operator has reversed that', async () => {
+  it('is not attributed automatically again after an operator has reversed its attribution', async () => {
     const { endToEnd, suspended } = await payUnattributed(service, nextCharge())
     await attributeAll(75)
     await recordReversal(deps(), { id: suspended.id, by: { actor: 'cli:test' } })

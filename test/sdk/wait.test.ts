@@ -55,7 +55,7 @@ describe('waiting for a transaction', () => {
     const { id } = await guiche.transactions.create({ amount: 2590 })
     proxy.plan(`GET /transaction/${id}`, 'hang')
     const error = await failure(guiche.transactions.waitFor(id, () => true, { timeoutMs: 100 }))
-    expect(error.message).toMatch(/is of unknown status, not as it was waited for, after 100 ms/)
+    expect(error.message).toMatch(/is of unknown status and does not meet the condition, after 100 ms/)
   })
 
   it('ends immediately when it is aborted, with the given reason', async () => {

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * The process id of the postmaster (PostgreSQL's main process) of a data folder; null if no process has the id in its
- * pid file.
+ * The process id of the postmaster (PostgreSQL's main process) of a data folder; null if there is no pid file, or no
+ * process with the id in it.
  */
 export function postmasterOf(dataDir: string): number | null {
   const pid = Number(readFile(join(dataDir, 'postmaster.pid'))?.split('\n')[0] ?? 0)
@@ -27,14 +27,14 @@ export function descendantsOf(pid: number): number[] {
 }
 
 /**
- * The raw command line, with NULs in and after it. `ps` shows the same one without them, such as
+ * The contents of `/proc/<pid>/cmdline`: NULs separate the arguments and pad the end. `ps` shows it without them, as
  * `postgres: walsender replicator 127.0.0.1(40196) streaming 0/3000148`.
  */
 export function commandOf(pid: number): string {
   return readFile(`/proc/${pid}/cmdline`) ?? ''
 }
 
-/** Some may have ended since they were listed. */
+/** Skips processes that have ended since they were listed. */
 export function signalAll(pids: number[], signal: NodeJS.Signals): void {
   for (const pid of pids) if (parentOf(pid) !== null) process.kill(pid, signal)
 }

@@ -49,7 +49,7 @@ async function createArchived(dataDir: string): Promise<string> {
   await chmod(wal, 0o777)
   const documented = /archive_mode = on\n[^`]*/.exec(await readFile('docs/backups.md', 'utf8'))?.[0] ?? ''
   await appendFile(join(dataDir, 'postgres/postgresql.conf'), documented.replaceAll('/backup/wal', wal))
-  // Copies that were interrupted.
+  // Left by interrupted copies: the documented archive command must replace them.
   const folder = join(dataDir, 'postgres/pg_wal')
   const { uid, gid } = await stat(folder)
   for (const name of (await readdir(folder)).filter((one) => /^[0-9A-F]{24}$/.test(one))) {
@@ -90,7 +90,7 @@ it('a backup made while shops sell is restored whole, and what came after it is 
       name,
       pauseMs: 200,
     })
-  // Payments from before the first reading of the PSP's list are not for this database.
+  // The service ignores payments made before it first read the PSP's list, so wait for that reading.
   const originalDb = await openDatabase(original)
   await eventually(async () => (await originalDb.query(sql`select from acquirer_cursors`)).length > 0)
   const shops = sell('order')
@@ -127,7 +127,7 @@ it('a backup made while shops sell is restored whole, and what came after it is 
     async () => {
       const found = await fetchAll(first.baseUrl, token)
       const known = new Set(found.filter(({ status }) => status === 'PAID').map(({ id }) => id))
-      // They go to the suspense account once their transactions could no longer appear: in minutes.
+      // A payment goes to suspense only when the commit of its transaction can no longer be late: after minutes.
       const waiting = JSON.stringify(await firstDb.query(sql`select key from jobs where key like '%unattributed%'`))
       const isKnown = ({ id, endToEndId }: Paid) =>
         known.has(id) || (endToEndId !== null && waiting.includes(endToEndId))
@@ -166,19 +166,19 @@ it('a backup made while shops sell is restored whole, and what came after it is 
   expect(all.map(({ id }) => id)).toEqual(expect.arrayContaining(late.acknowledged.map(({ id }) => id)))
 })
 
-it('a restore whose archive PostgreSQL cannot read to the wanted moment says so and can be repeated', async () => {
+it('a restore that cannot reach the requested time says why and can be repeated', async () => {
   const original = await newDataDir()
   const wal = await createArchived(original)
   const file = join(original, 'guiche.tar.gz')
   expect(await guiche(original, ['backup', file])).toMatchObject({ code: 0 })
   const early = join(original, 'early')
   await cp(wal, early, { recursive: true })
-  // What is committed after the backup. PostgreSQL archives it at its end.
+  // Committed after the backup. PostgreSQL archives it when it shuts down.
   expect(await guiche(original, ['ledger', 'stop', '--reason', 'Ana said so.'])).toMatchObject({ code: 0 })
   const archived = await readdir(wal)
 
   const dataDir = await newDataDir()
-  // Otherwise PostgreSQL needs a right with which it reads everything, where we are root.
+  // As root: if PostgreSQL's user cannot enter this folder, it gets a capability that lets it read every file.
   await chmod(dataDir, 0o711)
   const closed = join(original, 'closed')
   await cp(wal, closed, { recursive: true })
@@ -221,7 +221,7 @@ it('a restore whose archive PostgreSQL cannot read to the wanted moment says so 
 
 async function openDatabase(dataDir: string): Promise<Db> {
   const running = await attachEmbeddedPostgres({ dataDir })
-  if (!running) throw new Error('it runs')
+  if (!running) throw new Error(`PostgreSQL does not run in ${dataDir}`)
   const db = connect({
     connectionString: running.connectionString,
     connectionsMax: 1,
@@ -242,7 +242,7 @@ async function fetchIds({ baseUrl }: ServiceProcess, token: string): Promise<str
   return (await fetchAll(baseUrl, token)).map(({ id }) => id)
 }
 
-it('the next start freezes what a restore that was killed has put in place, also if the backup was frozen', async () => {
+it('after a restore that was killed once its database was in place, the next start freezes payouts', async () => {
   const original = await newDataDir()
   await copyMigrated(original)
   expect(await guiche(original, ['ledger', 'stop', '--reason', 'Ana said so.'])).toMatchObject({ code: 0 })
@@ -262,12 +262,12 @@ it('the next start freezes what a restore that was killed has put in place, also
     { action: 'payouts.freeze', details: { reason: 'Ana said so.' } },
     { action: 'payouts.freeze', actor: 'cli:ana', details: { reason } },
   ])
-  // It may have been served.
+  // Kept: a service may already have run on it.
   expect(await discardRestored({ dataDir, log: pino({ level: 'silent' }) })).toMatchObject({ isKept: true })
   expect(await readdir(dataDir)).toContain('postgres')
 })
 
-it('a restore refuses an existing database, an incomplete file and another server, and leaves no trace', async () => {
+it('backup and restore refuse an existing file or database, an incomplete file and another server', async () => {
   const original = await newDataDir()
   await copyMigrated(original)
   const file = join(original, 'guiche.tar.gz')

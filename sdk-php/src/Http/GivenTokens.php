@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Guiche\Http;
 
-/** Tokens that the caller gets elsewhere, from an external provider for instance. */
+/** Access tokens from a function that the application supplies, such as one that gets them from an external provider. */
 final class GivenTokens implements Tokens
 {
     /** @param \Closure(): ?string $getToken */
@@ -23,5 +23,6 @@ final class GivenTokens implements Tokens
 
     public function drop(?string $token): void
     {
+        // Nothing is kept: the next get() calls the function again.
     }
 }

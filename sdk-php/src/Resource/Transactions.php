@@ -39,8 +39,8 @@ final class Transactions
     /**
      * Creates a transaction and returns its QR code, as text and image. Only `amount`, in cents, is required.
      *
-     * Safe to retry. Give your own `idempotencyKey`, such as order number and try, so that it is also safe if your process
-     * dies; else the SDK makes one for this call.
+     * Safe to retry. Give your own `idempotencyKey`, such as the order number and the number of the attempt: then a
+     * retry is safe even after your process dies. Otherwise the SDK makes one for this call.
      *
      * ```php
      * $created = $guiche->transactions->create([
@@ -112,8 +112,8 @@ final class Transactions
             $leftMs = max(0, intdiv($endsAt - hrtime(true), 1_000_000));
             $this->client->sleep(min($untilNextMs, $leftMs));
             if ($untilNextMs >= $leftMs) {
-                $wanted = is_string($until) ? $until : 'as it was waited for';
-                throw new GuicheException('wait_timed_out', "Transaction $id is $status, not $wanted, after $timeoutMs ms. Wait longer, or check again later.", previous: $cause);
+                $missed = is_string($until) ? ", not $until" : ' and does not meet the condition';
+                throw new GuicheException('wait_timed_out', "Transaction $id is {$status}{$missed}, after $timeoutMs ms. Wait longer, or check again later.", previous: $cause);
             }
         }
     }
@@ -175,8 +175,10 @@ final class Transactions
      * is canceled already, the answer is the same.
      *
      * @param Options $options
-     * @throws GuicheException `cancel_not_possible` once it was paid or has failed; `acquirer_refused`
-     * @throws \Guiche\Exception\AcquirerUnavailableException the PSP did not answer: it may still be paid. Repeat the call
+     * @throws GuicheException `cancel_not_possible` once it was paid, or has failed for another reason
+     * @throws \Guiche\Exception\AcquirerRefusedException the PSP refused to cancel: it can still be paid
+     * @throws \Guiche\Exception\AcquirerUnavailableException the outcome is not known yet: the PSP did not answer, or
+     *   reports the charge as paid without showing the payment. Fetch the transaction later, or repeat the call
      */
     public function cancel(string $id, array $options = []): Transaction
     {

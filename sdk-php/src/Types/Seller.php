@@ -1,6 +1,6 @@
 <?php
 
-// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+// Written by `npm run sdk:types` from docs/openapi.json, which `npm run openapi` writes. Edit the routes' schemas.
 
 declare(strict_types=1);
 

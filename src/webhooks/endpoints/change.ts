@@ -21,7 +21,7 @@ import {
   updateEndpoint,
 } from './store.ts'
 
-/** More than any shop has systems. Each event is compared with all of them. */
+/** No shop has this many systems. Each event is matched against all of a merchant's endpoints. */
 export const endpointsMax = 16
 
 type Deps = { db: Db; clock: Clock; key: SecretKey }
@@ -40,7 +40,7 @@ export async function createEndpoint(
   }: { merchantId: string; input: Static<typeof CreateEndpointBody>; by: By | null; assertMayReceive?: AssertMay },
 ): Promise<{ row: EndpointRow; secret: string }> {
   return await db.transaction(async (tx) => {
-    // Two requests at once would exceed the limit.
+    // Otherwise two concurrent requests could exceed the limit.
     await lockClient(tx, merchantId)
     if ((await countEndpoints(tx, merchantId)) >= endpointsMax) throw tooMany()
     const now = clock.now()
@@ -64,8 +64,8 @@ export async function createEndpoint(
 }
 
 /**
- * Changes an endpoint. With another URL, what waits for it goes there. Disabled, it receives no more events, and what
- * waits for it is canceled. Enabled, it receives those from now on.
+ * Changes an endpoint. With another URL, its unfinished deliveries go there. Disabled, it receives no more events, and
+ * its unfinished deliveries are canceled. Enabled again, it receives the events from now on.
  */
 export async function changeEndpoint(
   { db, clock }: Deps,
@@ -78,7 +78,7 @@ export async function changeEndpoint(
   }: Target & { input: Static<typeof ChangeEndpointBody>; assertMayReceive?: AssertMay },
 ): Promise<EndpointRow> {
   return await db.transaction(async (tx) => {
-    // Two endpoints changed at once could get the same URL.
+    // Otherwise, of two concurrent changes to the same URL, one would fail with the error of the unique index.
     await lockClient(tx, merchantId)
     const before = await lockEndpoint(tx, { merchantId, endpointId })
     if (!before) throw unknownEndpoint()
@@ -92,7 +92,7 @@ export async function changeEndpoint(
       ...(input.eventTypes && { event_types: toStored(input.eventTypes) }),
       ...((isEnabled || url !== before.url) && { failing_since: null }),
       ...(isEnabled && { disabled_at: null, disabled_reason: null }),
-      // Also of one that Guichê disabled: then no alert names it any more.
+      // Also if Guichê disabled it: as disabled by request, no alert names it any more.
       ...(input.enabled === false && { disabled_at: before.disabled_at ?? now, disabled_reason: 'request' }),
     }
     if (input.url !== undefined || input.eventTypes || isEnabled) assertMayReceive(row.event_types)
@@ -104,7 +104,7 @@ export async function changeEndpoint(
   })
 }
 
-/** Removes an endpoint. What waits for it is canceled. */
+/** Removes an endpoint. Its unfinished deliveries are canceled. */
 export async function deleteEndpoint({ db, clock }: Deps, { merchantId, endpointId, by }: Target): Promise<void> {
   await db.transaction(async (tx) => {
     const row = await lockEndpoint(tx, { merchantId, endpointId })
@@ -140,7 +140,7 @@ export async function rotateEndpointSecret(
   return await rotateWebhookSecret(db, { key, ...secret, now, overlapMs: overlapHours * 3_600_000, by })
 }
 
-/** Applies the change to the deliveries that wait for their next attempt, in a job of the same commit. */
+/** Enqueues, in this commit, the job that applies the change to the deliveries that wait for their next attempt. */
 export async function enqueueEndpointChange(
   tx: Tx,
   { merchant_id: merchantId, id: endpointId }: EndpointRow,

@@ -44,7 +44,7 @@ class Balances:
     def get(
         self, query: BalanceQuery | None = None, *, timeout: float | None = None, max_retries: int | None = None
     ) -> Balance:
-        """The balance now, or as it was ``at`` a past time: available, reserved, blocked and owed, in cents."""
+        """The balance now, or as it was ``at`` a past time: available, reserved, blocked and debt, in cents."""
         options = Options(timeout, max_retries)
         balance: Balance = self._client.get("/balance", options, {**(query or {})})
         return balance
@@ -97,16 +97,16 @@ class Events:
 
             for event in guiche.events.follow({"after": load_position() or "start"}):
                 if event["type"] == "transaction.paid":
-                    # This event comes again, for example after a partial refund: ship each order only once.
+                    # An order can have several of these, for example after a partial refund: ship it only once.
                     ship_once(event["data"])
                 save_position(event["position"])
 
-        While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute, or
-        as long as the service asks for, up to an hour.
+        While the service cannot be reached, limits the rate or answers with a 5xx, it tries again, with growing pauses of
+        up to half a minute, or as long as the service asks for, up to an hour.
 
-        :param on_interruption: called each time the service cannot be reached or is overloaded
+        :param on_interruption: called before each of these pauses
         :raises GuicheError: ``position_unknown`` if the feed does not have the position: the service's database was
-            restored to an earlier moment, or the position is from elsewhere
+            restored to an earlier moment, or the position is from elsewhere; and any error that a repeat cannot solve
         """
         parameters: dict[str, object] = {"after": "start", **(query or {}), "wait": _FEED_WAIT}
         options = Options(_FEED_TIMEOUT if timeout is None else timeout, max_retries)
@@ -130,7 +130,7 @@ class Events:
                     yield event
                 parameters["after"] = position
                 pause = _FIRST_PAUSE
-                # An empty page at once: too many requests wait already, so the service does not let this one wait.
+                # An empty page at once: too many requests wait already, or the service is stopping.
                 if events or has_more or time.monotonic() - started_at > _FIRST_PAUSE:
                     continue
             time.sleep(max(pause, retry_after))
@@ -158,7 +158,7 @@ class Events:
         timeout: float | None = None,
         max_retries: int | None = None,
     ) -> List[EventSummary]:
-        """Events of all records, newest first, each with the state of its delivery to the record's ``webhookUrl``."""
+        """Events of all transactions and withdrawals, newest first, each with the state of its delivery to the record's ``webhookUrl``."""
         return self._client.list("/event", filters, Options(timeout, max_retries))
 
 

@@ -49,8 +49,8 @@ class Transactions:
                 "customer": {"name": "Maria da Silva", "document": "529.982.247-25", "email": "maria@example.com"},
             })
 
-        Safe to retry. Give your own ``idempotencyKey``, such as order number and try, so that it is also safe if your
-        process restarts; else the SDK makes one for this call.
+        Safe to retry. Give your own ``idempotencyKey``, such as the order number and the number of the
+        attempt: then a retry is safe even after your process restarts. Otherwise the SDK makes one for this call.
 
         :raises ValidationError: with every error at once
         :raises AcquirerRefusedError: the PSP refused the charge
@@ -100,10 +100,10 @@ class Transactions:
             next_poll_at = min(now + pause, last_poll_at) if now < last_poll_at else now + pause
             time.sleep(max(0.0, min(next_poll_at, deadline) - now))
             if next_poll_at >= deadline:
-                wanted = "as it was waited for" if callable(until) else until
+                missed = " and does not meet the condition" if callable(until) else f", not {until}"
                 raise GuicheError(
                     "wait_timed_out",
-                    f"Transaction {id} is {status}, not {wanted}, after {timeout:g} s. Wait longer, or check again later.",
+                    f"Transaction {id} is {status}{missed}, after {timeout:g} s. Wait longer, or check again later.",
                 ) from failure
             pause = min(_LONGEST_PAUSE, pause * 1.5)
 
@@ -168,8 +168,10 @@ class Transactions:
         Cancels an open charge, so that nobody can pay it: the transaction is FAILED with ``failureCode``
         ``canceled``. If it is canceled already, the answer is the same.
 
-        :raises GuicheError: ``cancel_not_possible`` once it was paid or has failed; ``acquirer_refused``
-        :raises AcquirerUnavailableError: the PSP did not answer: it may still be paid. Repeat the call
+        :raises GuicheError: ``cancel_not_possible`` once it was paid, or has failed for another reason
+        :raises AcquirerRefusedError: the PSP refused to cancel: it can still be paid
+        :raises AcquirerUnavailableError: the outcome is not known yet: the PSP did not answer, or reports the charge as
+            paid without showing the payment. Fetch the transaction later, or repeat the call
         """
         canceled: Transaction = self._client.post(
             f"/transaction/{to_segment(id)}/cancel", Options(timeout, max_retries), is_repeatable=True
