@@ -92,7 +92,11 @@ describe('guiche transaction explain', () => {
     const receiver = await startTestReceiver()
     const id = await pay(2590, { webhookUrl: `${receiver.url}?secret=1`, externalCode: 'order-0001' })
     await receiver.until(2)
-    await eventually(async () => (await explain(id)).summary.includes('The webhook was delivered'))
+    await eventually(async () => {
+      const { summary, timeline } = await explain(id)
+      // Requests to the acquirer are recorded a moment after they were made.
+      return summary.includes('The webhook was delivered') && timeline.some(({ kind }) => kind === 'acquirer')
+    })
     const { timeline, summary, ...rest } = await explain(id)
     expect(rest).toMatchObject({ id, type: 'transaction', status: 'PAID', amount: 2590, clientId: client })
     expect(summary).toMatch(

@@ -225,7 +225,8 @@ it('sends the closed days to the operator, once they are signed', async () => {
 
 it('links to the closed days that are too large for a mail', async () => {
   const before = mailServer.mails.length
-  service.clock.set(new Date('2026-04-29T07:00:00-03:00'))
+  // Before reports are due, so that the service sends nothing until the day is large.
+  service.clock.set(new Date('2026-04-29T05:59:00-03:00'))
   await service.runJob('reconciliation.close')
   await service.db.query(sql`
     insert into closed_days (acquirer, day, version, run_id, signed_at, statement, sha256)
