@@ -187,10 +187,15 @@ export async function enlargeAmounts(page: Page): Promise<void> {
   const enlarge = (name: string, value: unknown) =>
     typeof value === 'number' && amounts.test(name) ? Math.sign(value || 1) * largeAmount : value
   await page.route(/\/dashboard\/api\/(overview|reconciliation\/day|withdrawal)/, async (route) => {
-    const answer = await route.fetch()
-    const isJson = answer.headers()['content-type']?.includes('json') ?? false
-    const body = isJson ? JSON.stringify(JSON.parse(await answer.text(), enlarge)) : await answer.body()
-    await route.fulfill({ response: answer, body })
+    try {
+      const answer = await route.fetch()
+      const isJson = answer.headers()['content-type']?.includes('json') ?? false
+      const body = isJson ? JSON.stringify(JSON.parse(await answer.text(), enlarge)) : await answer.body()
+      await route.fulfill({ response: answer, body })
+    } catch (error) {
+      // The page or its browser context was closed meanwhile.
+      if (!page.isClosed() && !String(error).includes('disposed')) throw error
+    }
   })
 }
 
