@@ -145,7 +145,11 @@ export async function visit(
       // A part that depends on the width is rendered again, which takes the focus from its elements.
       await settled()
     },
-    close: async () => await context.close(),
+    async close() {
+      // An answer that a route is still changing is lost with the page, which is no error.
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+      await context.close()
+    },
   }
 }
 
@@ -187,15 +191,10 @@ export async function enlargeAmounts(page: Page): Promise<void> {
   const enlarge = (name: string, value: unknown) =>
     typeof value === 'number' && amounts.test(name) ? Math.sign(value || 1) * largeAmount : value
   await page.route(/\/dashboard\/api\/(overview|reconciliation\/day|withdrawal)/, async (route) => {
-    try {
-      const answer = await route.fetch()
-      const isJson = answer.headers()['content-type']?.includes('json') ?? false
-      const body = isJson ? JSON.stringify(JSON.parse(await answer.text(), enlarge)) : await answer.body()
-      await route.fulfill({ response: answer, body })
-    } catch (error) {
-      // The page or its browser context was closed meanwhile.
-      if (!page.isClosed() && !String(error).includes('disposed')) throw error
-    }
+    const answer = await route.fetch()
+    const isJson = answer.headers()['content-type']?.includes('json') ?? false
+    const body = isJson ? JSON.stringify(JSON.parse(await answer.text(), enlarge)) : await answer.body()
+    await route.fulfill({ response: answer, body })
   })
 }
 
