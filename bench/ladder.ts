@@ -82,7 +82,10 @@ async function climb(options: {
   return { perSecond, steady, delivered: { ...delivered, count: delivered.count + late.count }, seen }
 }
 
-/** The p99 is low enough, and every create that was due was sent (but for a hundredth of a second) and answered with 2xx. */
+/**
+ * The p99 is low enough, and every create that was due was sent (but for a hundredth of a second) and answered with
+ * 2xx.
+ */
 function isFast({ steady: { created } }: Rung): boolean {
   return toMs(created, 99) <= p99MaxMs && Object.keys(created.errors).length === 0
 }

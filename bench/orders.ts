@@ -1,8 +1,8 @@
 import { numberMark } from './load/job.ts'
 
 /**
- * The body of a create with nearly all optional fields, so that its row takes about 1.3 kB. No two bodies are equal: the
- * load generator replaces `numberMark` by a new number in each request; customer, amount and item follow the index.
+ * The body of a create with nearly all optional fields, so that its row takes about 1.3 kB. No two bodies are equal:
+ * the load generator replaces `numberMark` by a new number in each request; customer, amount and item follow the index.
  */
 export function toOrder(index: number, webhookUrl?: string) {
   const name = `${pick(firstNames, index)} ${pick(lastNames, index * 7)} ${pick(lastNames, index * 3 + 1)}`

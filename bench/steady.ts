@@ -20,8 +20,8 @@ export type Slice = { perSecond: number; seconds: number }
 export type Steady = { created: Report; paid: Report | null; delivered: ReceiverReport }
 
 /**
- * Creates at a fixed rate, with webhooks to a receiver that answers at once; one in ten is paid, from the second slice on. A
- * slice keeps the codes of as many charges as the next one pays.
+ * Creates at a fixed rate, with webhooks to a receiver that answers at once; one in ten is paid, from the second slice
+ * on. A slice keeps the codes of as many charges as the next one pays.
  */
 export type SteadyLoad = {
   run(slice: Slice, next: Slice | null): Promise<Steady>

@@ -31,14 +31,14 @@ export type DisputeDecision = { reference: string; decision: 'accept' | 'reject'
 /** MED allows a payer to dispute a payment within 80 days. */
 export const disputeWindowDays = 80
 /**
- * The delay between the acceptance of a dispute and the return, by the simulator's clock, so that a client can observe the state in
- * between.
+ * The delay between the acceptance of a dispute and the return, by the simulator's clock, so that a client can observe
+ * the state in between.
  */
 export const returnAfterAcceptanceMs = 1000
 
 /**
- * Opens a dispute as the payer's bank would. With a future `openedAt` it is not shown until then. The result's id is the
- * dispute's.
+ * Opens a dispute as the payer's bank would. With a future `openedAt` it is not shown until then. The result's id is
+ * the dispute's.
  */
 export function openDispute(
   network: Network,
@@ -85,8 +85,8 @@ export async function decideDispute(
 }
 
 /**
- * A return under MED without a dispute before it, as at a PSP with only the standard API Pix, which has no disputes. The result's id is the
- * return's.
+ * A return under MED without a dispute before it, as at a PSP with only the standard API Pix, which has no disputes.
+ * The result's id is the return's.
  */
 export async function returnUnannounced(
   network: Network,

@@ -1,8 +1,8 @@
 import type { Histogram } from '../load/histogram.ts'
 
 /**
- * How PostgreSQL's own maximum is measured for the rows of a create: `clients` connections repeat `statements`, one round
- * trip each, for `seconds`.
+ * How PostgreSQL's own maximum is measured for the rows of a create: `clients` connections repeat `statements`, one
+ * round trip each, for `seconds`.
  */
 export type BaselineJob = {
   path: string
@@ -15,7 +15,10 @@ export type BaselineJob = {
   examples: BaselineExample[]
 }
 
-/** `values`: the parameters of each statement. `renewedTexts`: the texts in them that become a new random UUID each time. */
+/**
+ * `values`: the parameters of each statement. `renewedTexts`: the texts in them that become a new random UUID each
+ * time.
+ */
 export type BaselineExample = { values: (string | null)[][]; renewedTexts: string[] }
 
 export type BaselineReport = { count: number; seconds: number; latency: Histogram; cpuMicros: number }

@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net'
 
 /**
  * Implements only the messages of PostgreSQL's protocol that are measured (Parse, Bind, Execute, Sync), over one
- * connection to the Unix socket. Each execution binds its values. Answers are only checked for errors. A round trip costs the
- * client about 10 µs of processor time.
+ * connection to the Unix socket. Each execution binds its values. Answers are only checked for errors. A round trip
+ * costs the client about 10 µs of processor time.
  */
 export type ProtocolClient = {
   prepare(name: string, text: string): Promise<void>

@@ -33,8 +33,8 @@ const ratioMax = 1.5
 const perPageMax = 20
 
 /**
- * Pages of at most twenty with exact totals, one request at a time; with `--full` alternating between a small database and
- * large ones.
+ * Pages of at most twenty with exact totals, one request at a time; with `--full` alternating between a small database
+ * and large ones.
  */
 export async function lists(bench: Bench): Promise<void> {
   const { results, isFull, rounds, say } = bench

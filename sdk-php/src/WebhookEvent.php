@@ -21,7 +21,10 @@ class WebhookEvent extends Model
      * record. 0 if the event has none, such as `webhook.test`: that one is never stale.
      */
     public readonly int $sequence;
-    /** The transaction or withdrawal as `GET` returned it at that moment. Null for another event: `toArray()` has all of it. */
+    /**
+     * The transaction or withdrawal as `GET` returned it at that moment. Null for another event: `toArray()` has all of
+     * it.
+     */
     public readonly Transaction|Withdrawal|null $data;
 
     /** @param array<string, mixed> $event */

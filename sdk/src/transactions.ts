@@ -68,8 +68,8 @@ export class Transactions {
    * Polls with growing pauses until the transaction has the given status or meets your condition, and returns it.
    * For scripts and tests; a shop sets `webhookUrl` and receives events instead.
    *
-   * @throws {GuicheError} `wait_timed_out` after `timeoutMs`, 30,000 milliseconds by default; its message names the last status of
-   *   the transaction
+   * @throws {GuicheError} `wait_timed_out` after `timeoutMs`, 30,000 milliseconds by default; its message names the
+   *   last status of the transaction
    * @example
    * ```ts
    * const { endToEnd } = await guiche.transactions.waitFor(id, 'PAID', { timeoutMs: 10_000 })

@@ -67,7 +67,8 @@ export function registerReportRoutes(app: Server, deps: Deps): void {
       ])
       return {
         ...{ ...period, isOver: window.to <= clock.now() },
-        // The closing balance is computed, not queried: while the period is not over, it may change between two queries.
+        // The closing balance is computed, not queried: while the period is not over, it may change between two
+        // queries.
         ...{ opening, closing: changes.reduce((sum, { amount }) => sum + amount, opening), changes, fees },
       }
     },

@@ -5,8 +5,8 @@ import type { RateLimiter, Taken } from './rate-limit.ts'
 import { addUsed, type Used } from './store.ts'
 
 /**
- * How often counts are exchanged. Until a process hears what the others allowed, a limit can be exceeded: for about this
- * long, or longer when many buckets wait or the database is away.
+ * How often counts are exchanged. Until a process hears what the others allowed, a limit can be exceeded: for about
+ * this long, or longer when many buckets wait or the database is away.
  */
 const syncEveryMs = 200
 /** Buckets in one statement. The rest waits for the next one. */
@@ -27,8 +27,8 @@ export type SharedLimits = {
 type Shared = { limiter: RateLimiter; unsent: Map<string, number> }
 
 /**
- * Enforces rate limits across all processes and machines that share the database. Requests are decided in memory. What a
- * process allowed is added to the shared buckets (`rate_limits`) in one statement, up to five times a second, which
+ * Enforces rate limits across all processes and machines that share the database. Requests are decided in memory. What
+ * a process allowed is added to the shared buckets (`rate_limits`) in one statement, up to five times a second, which
  * returns when each will be full again.
  */
 export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: SecretKey }): SharedLimits {
@@ -41,7 +41,9 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
       if (limiter.limit.perSecond === 0) return limiter
       const unsent = new Map<string, number>()
       limits.push({ limiter, unsent })
-      /** Tokens that were counted in this process only: giving one back to the shared bucket would add a token to it. */
+      /**
+       * Tokens that were counted in this process only: giving one back to the shared bucket would add a token to it.
+       */
       const unshared = new WeakSet<Taken>()
       const note = (name: string, count: 1 | -1): boolean => {
         const before = unsent.get(name)

@@ -3,8 +3,8 @@ import type { Db, Tx } from '../db/sql.ts'
 import { type Enrolment, findEnrolment } from './store.ts'
 
 /**
- * An account cannot approve until this long after it was invited, reset, linked to the identity provider or created by a
- * first sign-in there: so that the other admins see it first.
+ * An account cannot approve until this long after it was invited, reset, linked to the identity provider or created by
+ * a first sign-in there: so that the other admins see it first.
  */
 const accountAgeMsMin = 24 * 60 * 60_000
 
@@ -31,9 +31,9 @@ export type Obstacle = {
 }
 
 /**
- * Checks whether the second person of a request is independent of the requester. On the command line only one's own requests
- * are refused: whoever has the command line has the database as well, and it is the way out when no other person is
- * left.
+ * Checks whether the second person of a request is independent of the requester. On the command line only one's own
+ * requests are refused: whoever has the command line has the database as well, and it is the way out when no other
+ * person is left.
  *
  * @param by who would approve, as the audit log names people
  * @param command the arguments of `npx guiche` that approve on the server instead
@@ -60,7 +60,8 @@ export async function findObstacle(
   const requesters = await Promise.all(makers.map(async (maker) => await findEnrolment(db, maker)))
   const code = approver && findDependence(approver, requesters)
   if (code) return obstacle(code, dependences[code])
-  // Exempt: an account with a password that only the command line has invited or reset, and an actor without an account.
+  // Exempt: an account with a password that only the command line has invited or reset, and an actor without an
+  // account.
   if (!approver || (approver.enrolled_by === null && !approver.is_of_provider)) return null
   const since = new Date((approver.enrolled_at?.getTime() ?? 0) + accountAgeMsMin)
   if (since > now)
@@ -80,8 +81,8 @@ const dependences = {
 }
 
 /**
- * Why the approver and the requesters count as one person, or null. Whoever gives out a link may use it, so accounts that one
- * person invited or reset, also indirectly, count as one person.
+ * Why the approver and the requesters count as one person, or null. Whoever gives out a link may use it, so accounts
+ * that one person invited or reset, also indirectly, count as one person.
  */
 function findDependence(approver: Enrolment, requesters: (Enrolment | null)[]): keyof typeof dependences | null {
   const known = requesters.filter((requester) => requester !== null)

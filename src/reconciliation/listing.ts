@@ -154,8 +154,8 @@ type Failed<Item> = { item: Item; error: AcquirerUnavailable }
 const pauseMsDefault = 30_000
 const pauseMsMax = 5 * 60_000
 /**
- * The least that the first pause lasts, even if `Retry-After` is shorter. It doubles with each pause in a row, so that a
- * limit per minute has ended before the last one.
+ * The least that the first pause lasts, even if `Retry-After` is shorter. It doubles with each pause in a row, so that
+ * a limit per minute has ended before the last one.
  */
 const pauseMsFirst = 1_000
 /**
@@ -239,7 +239,10 @@ function toListedReturns(payment: Payment, { window, range }: Reading): Listed[]
   return row ? [row] : []
 }
 
-/** The total of a payment's completed returns, dated by the last return for which `isCounted` is true; null if there is none. */
+/**
+ * The total of a payment's completed returns, dated by the last return for which `isCounted` is true; null if there is
+ * none.
+ */
 export function toReturned(
   payment: Payment,
   window: Window,

@@ -16,8 +16,8 @@ const recheckMs = 5_000
  * as the charge is open, and gets the same response once it is canceled.
  *
  * @throws {AppError} `not_found`; `cancel_not_possible` once it is paid, or has failed for another reason;
- *   `acquirer_refused`; `acquirer_unavailable` when the outcome is not known yet, or the acquirer reports the charge as paid and does not
- *   show the payment yet
+ *   `acquirer_refused`; `acquirer_unavailable` when the outcome is not known yet, or the acquirer reports the charge
+ *   as paid and does not show the payment yet
  */
 export async function cancelTransaction(
   deps: SettleDeps,

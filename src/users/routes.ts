@@ -105,8 +105,8 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps, failures: Fail
       setSessionCookie(reply, deps.baseUrl, null)
       // Clears cached pages only: clearing cookies would delete the device's, and clearing storage the chosen language.
       void reply.header('clear-site-data', '"cache"')
-      // A user of the identity provider must sign out there too. Otherwise the next click on the sign-in page would open
-      // the dashboard again, for anybody at this browser.
+      // A user of the identity provider must sign out there too. Otherwise the next click on the sign-in page would
+      // open the dashboard again, for anybody at this browser.
       const provider = userOf(request).hasPassword ? null : deps.oidc
       return { providerSignOutUrl: provider && (await provider.findSignOutUrl()) }
     },
@@ -235,8 +235,8 @@ async function findMerchantId(
 
 /**
  * The limits for attempts to sign in from this browser or address. Where the user has signed in before, attempts are
- * counted separately, so that nobody elsewhere can lock the user out. Elsewhere they are counted per address, and per user and address, so that no other
- * address can lock the user out either.
+ * counted separately, so that nobody elsewhere can lock the user out. Elsewhere they are counted per address, and per
+ * user and address, so that no other address can lock the user out either.
  */
 function limitsOf(
   { limits }: UserRoutesDeps,
@@ -249,7 +249,9 @@ function limitsOf(
   ]
 }
 
-/** Gives the browser the cookie of its new session, ends its previous one, and remembers the browser and its address. */
+/**
+ * Gives the browser the cookie of its new session, ends its previous one, and remembers the browser and its address.
+ */
 async function begin(
   deps: UserRoutesDeps,
   request: FastifyRequest,

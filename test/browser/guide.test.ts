@@ -15,7 +15,8 @@ let service: TestService
 const files = new Map<string, string>()
 const logged: Record<string, unknown>[] = []
 beforeAll(async () => {
-  // Does nothing if none of its sources has changed. With these flags garbage is collected less often: a seventh faster.
+  // Does nothing if none of its sources has changed. With these flags garbage is collected less often: a seventh
+  // faster.
   const flags = ['--max-semi-space-size=64', '--single-threaded-gc']
   await promisify(execFile)(process.execPath, [...flags, 'scripts/build.mjs', '--guide'])
   for (const name of await readdir('dist/guide', { recursive: true }))
@@ -145,8 +146,8 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
       if (!name.endsWith('.html') || name === '404.html') continue
       // The translations have the same tables: only in `npm run test:long`.
       if (name.startsWith('pt/') && !isLong) continue
-      // All pages share their style sheets. The body of a page whose only image is the logo replaces the one before, which
-      // is faster than loading it.
+      // All pages share their style sheets. The body of a page whose only image is the logo replaces the one before,
+      // which is faster than loading it.
       if (html.match(/<img /g)?.length === 1) {
         await page.evaluate((text) => {
           document.body.replaceWith(new DOMParser().parseFromString(text, 'text/html').body)

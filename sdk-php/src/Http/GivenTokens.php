@@ -4,7 +4,9 @@ declare(strict_types=1);
 
 namespace Guiche\Http;
 
-/** Access tokens from a function that the application supplies, such as one that gets them from an external provider. */
+/**
+ * Access tokens from a function that the application supplies, such as one that gets them from an external provider.
+ */
 final class GivenTokens implements Tokens
 {
     /** @param \Closure(): ?string $getToken */

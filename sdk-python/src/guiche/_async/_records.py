@@ -157,7 +157,10 @@ class AsyncEvents:
         timeout: float | None = None,
         max_retries: int | None = None,
     ) -> AsyncList[EventSummary]:
-        """Events of all transactions and withdrawals, newest first, each with the state of its delivery to the record's ``webhookUrl``."""
+        """
+        Events of all transactions and withdrawals, newest first, each with the state of its delivery to the record's
+        ``webhookUrl``.
+        """
         return self._client.list("/event", filters, AsyncOptions(timeout, max_retries))
 
 

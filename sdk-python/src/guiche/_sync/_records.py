@@ -158,7 +158,10 @@ class Events:
         timeout: float | None = None,
         max_retries: int | None = None,
     ) -> List[EventSummary]:
-        """Events of all transactions and withdrawals, newest first, each with the state of its delivery to the record's ``webhookUrl``."""
+        """
+        Events of all transactions and withdrawals, newest first, each with the state of its delivery to the record's
+        ``webhookUrl``.
+        """
         return self._client.list("/event", filters, Options(timeout, max_retries))
 
 
