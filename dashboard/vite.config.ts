@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from 'vite'
 
 const outDir = join(import.meta.dirname, 'dist')
 
-/** Compressed once, when it is built, and not at each request. */
+/** Compresses the files once, when they are built, and not at each request. */
 function compress(): Plugin {
   return {
     name: 'compress',
@@ -21,7 +21,7 @@ function compress(): Plugin {
   }
 }
 
-/** Each class of a component in the scripts has its styles: `mantine.css` lists the components one by one. */
+/** Checks that each component class in the scripts has its styles: `mantine.css` lists the components one by one. */
 function checkStyles(): Plugin {
   return {
     name: 'check-styles',

@@ -10,7 +10,7 @@ export function useUser(): User {
   return user
 }
 
-/** Whether the user has a permission. The service enforces it; this only hides buttons that would be refused. */
+/** Whether the user has a permission. The service enforces it; this only hides what it would refuse. */
 export function useMay(): (permission: string) => boolean {
   const { permissions } = useUser()
   return (permission) => permissions.includes(permission)

@@ -101,7 +101,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
   const client = useClient()
   // This has to be set before any component below sends a request.
   setActingMerchant(merchant === null ? client : null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the place changes
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the address changes
   useEffect(close, [location])
   // Nobody has this permission if real acquirers are configured.
   const isSimulated = permissions.includes('sandbox.use')
@@ -109,7 +109,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
     ({ permission, isOperators }) =>
       (permission === null || permissions.includes(permission)) && !(isOperators && merchant !== null),
   )
-  // A record has no count: its list has.
+  // Only a list has a count, not the screen of one record.
   const waiting = useAttentionCount(permitted.find(({ paths }) => paths[0] === location)?.name)
   const shown = permitted.filter(({ icon }) => icon)
   const leave = () => void signOut().finally(onSignedOut)
@@ -185,7 +185,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
   )
 }
 
-/** A screen without a list has none, and style.css hides the link to it. */
+/** A screen without a list has no rows, and style.css hides the button that skips to the first one. */
 const firstRow = '#content tr.link .row-link'
 
 function ThemeButton({ label }: { label: string }) {

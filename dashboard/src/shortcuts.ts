@@ -23,12 +23,12 @@ export const screenKeys: Readonly<Record<string, string>> = {
   account: 'i',
 }
 
-/** A second key that comes later than this begins again. */
+/** How soon the second key must follow `g`. A later one counts as a first key. */
 const sequenceMs = 1_500
 
 type Actions = { openScreen: (key: string) => void; openPalette: () => void; openSheet: () => void }
 
-/** Listens for the keys of the sheet: ⌘ K or Ctrl + K always, the others unless the user types or a dialog is open. */
+/** Listens for the keys of the sheet: ⌘ K or Ctrl + K always, the others unless {@link isBusy}. */
 export function useShortcuts(actions: Actions): void {
   const latest = useRef(actions)
   latest.current = actions

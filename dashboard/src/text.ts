@@ -17,7 +17,7 @@ export function counted(count: string, one: string, many: string): string {
 
 const storageName = 'guiche-language'
 
-/** The language that the user chose in this browser, otherwise the browser's own. */
+/** The language that the user chose in this browser; otherwise Portuguese if the browser prefers it, else English. */
 export function findLanguage(): Language {
   const chosen = localStorage.getItem(storageName)
   return languages.find((language) => language === chosen) ?? (navigator.language.startsWith('pt') ? 'pt' : 'en')

@@ -29,7 +29,7 @@ export const theme = createTheme({
 
 const redFilled = { '--mantine-color-red-filled': '#c92a2a', '--mantine-color-red-filled-hover': '#b02323' }
 
-/** Dimmed text still has a contrast of 4.5 to its background. */
+/** Colors that replace Mantine's. Dimmed text still has a contrast of 4.5 to its background. */
 export const variables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
@@ -46,9 +46,9 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#a5b3af',
     '--mantine-color-placeholder': '#8d9a96',
     '--mantine-color-error': '#ff9b9b',
-    // The usual ones are nearly white.
+    // Mantine's own is nearly white.
     '--mantine-color-red-light-color': '#ff9b9b',
-    // Lighter than the card below it, and amber: the usual one is a red, which reads as an error.
+    // Gray is lighter than the card behind it. Orange is amber: Mantine's own is a red, which looks like an error.
     '--mantine-color-gray-light': '#35413d',
     '--mantine-color-gray-light-color': '#dfe7e4',
     '--mantine-color-yellow-light': '#3a360f',

@@ -13,5 +13,5 @@ export function toPngDataUrl(matrix: QrMatrix): string {
   return `data:image/png;base64,${scratch.toString('base64', 0, writePng(matrix, scratch))}`
 }
 
-// The largest symbol has 177 × 177 modules, at 3 bits each.
+// 300 bytes and 3 bits a module (png.ts): the largest symbol, of version 40, has 177 × 177 modules.
 const scratch = Buffer.alloc(12_288)

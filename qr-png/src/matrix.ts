@@ -9,8 +9,8 @@ import { type Template, templateOf } from './template.ts'
 export type QrMatrix = { size: number; words: Int32Array }
 
 /**
- * The QR code of a text at level M, in the smallest version up to 11, or null when it does not fit. The next call
- * reuses the array of words: read them at once.
+ * The QR code of a text at level M, in the smallest version up to 11, or null when it does not fit. A later call with
+ * the same version reuses the array of words: read them before that.
  */
 export function qrMatrix(text: string): QrMatrix | null {
   const version = encodeText(text, codewords)

@@ -4,9 +4,9 @@ const bytesMax = 12 * 1024
 const boxes = [1, 0.8, 0.6, 0.5].map((part) => ({ width: 400 * part, height: 112 * part }))
 
 /**
- * The image as a PNG in base64, as large as it may be. A canvas writes neither metadata nor anything but pixels.
+ * The image as a PNG in base64, as large as it may be. A canvas writes only pixels, no metadata.
  *
- * @returns null if it is too large even in the size of the page
+ * @returns null if it is too large even in the size of the page, or the browser cannot draw it
  * @throws if the browser cannot read the file
  */
 export async function toLogo(file: Blob): Promise<string | null> {

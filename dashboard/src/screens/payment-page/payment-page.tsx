@@ -59,7 +59,7 @@ function Branding({ client }: { client: string }) {
 function BrandingForm({ client, path, branding }: { client: string; path: string; branding: BrandingView }) {
   const t = useText(words)
   const queries = useQueryClient()
-  // As the person has read it.
+  // Of the version that the user has read: a newer one is not overwritten.
   const [changedAt, setChangedAt] = useState(branding.changedAt)
   const saving = useMutationForm({
     initialValues: {
@@ -194,7 +194,7 @@ function LogoInput({ logo, onChange }: { logo: string | null; onChange: (logo: s
   )
 }
 
-/** What a shop's page needs. `paymentUrl` is the answer to a create. */
+/** The HTML for a shop's page. `paymentUrl` is a field of the answer to POST /transaction. */
 function Snippet() {
   const t = useText(words)
   const code = `<script src="${location.origin}/pay/embed.js"></script>\n<a href="{paymentUrl}" data-guiche>Pagar com Pix</a>`

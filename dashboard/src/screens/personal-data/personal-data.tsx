@@ -17,7 +17,7 @@ const words = texts({
     erase: 'Erase',
     eraseTitle: 'Erase this person’s data?',
     eraseLead:
-      'Name, e-mail, phones, address, metadata and account are emptied, and the document is replaced by a hash. Amounts, ids and the ledger stay. This cannot be undone.',
+      'Name, e-mail, phones, address, account, description, metadata and returnUrl, and defences with their files, are erased. The document and Pix keys are replaced by a hash. Amounts, ids and the ledger stay. This cannot be undone.',
     confirm: 'Type the document again',
     erased: (transactions: number, withdrawals: number) =>
       `Data erased. Transactions: ${transactions}, withdrawals: ${withdrawals}.`,
@@ -32,7 +32,7 @@ const words = texts({
     erase: 'Eliminar',
     eraseTitle: 'Eliminar os dados desta pessoa?',
     eraseLead:
-      'Nome, e-mail, telefones, endereço, metadados e conta ficam vazios, e o documento vira um hash. Valores, ids e o razão continuam. Não é possível desfazer.',
+      'Nome, e-mail, telefones, endereço, conta, descrição, metadados e returnUrl são apagados, assim como as defesas e os seus arquivos. O documento e as chaves Pix viram um hash. Valores, ids e o razão continuam. Não é possível desfazer.',
     confirm: 'Digite o documento de novo',
     erased: (transactions: number, withdrawals: number) =>
       `Dados eliminados. Transações: ${transactions}, saques: ${withdrawals}.`,

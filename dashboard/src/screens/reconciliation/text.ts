@@ -4,7 +4,7 @@ import { differenceClassLabels } from '../../types.ts'
 export const words = texts({
   en: {
     title: 'Reconciliation',
-    lead: 'Compares the ledger with each PSP’s own lists. Nothing here changes a balance until someone confirms it.',
+    lead: 'Compares the ledger with each PSP’s own lists. What the PSP confirms is posted automatically; a correction waits until someone confirms it.',
     differences: 'Discrepancies',
     suspense: 'Unattributed payments',
     days: 'Closed days',
@@ -116,7 +116,7 @@ export const words = texts({
   },
   pt: {
     title: 'Conciliação',
-    lead: 'Compara o razão com as listas de cada PSP. Nenhum saldo muda aqui sem que alguém confirme.',
+    lead: 'Compara o razão com as listas de cada PSP. O que o PSP confirma é lançado automaticamente; uma correção só é feita depois que alguém confirma.',
     differences: 'Divergências',
     suspense: 'Pagamentos não identificados',
     days: 'Dias fechados',

@@ -21,11 +21,11 @@ type Props = {
   defence: DefenceView
   isEditable: boolean
   onChange: (answer: DefenceView) => Promise<void>
-  /** Whether a file is on its way. */
+  /** Whether a file is being uploaded. */
   onBusy?: (isBusy: boolean) => void
 }
 
-/** The files of a defence: each can be downloaded, and added or removed until it is sent. */
+/** The files of a defence: each can be downloaded unless erased. They can be added and removed until it is sent. */
 export function DefenceFiles({ defence, isEditable, onChange, onBusy = () => {} }: Props) {
   const t = useText(words)
   const format = useFormat()
@@ -171,7 +171,7 @@ function useUploads({ defence, onChange, onBusy }: Required<Omit<Props, 'isEdita
     setUploads((all) => all.map((one) => (one.id === id ? { ...one, error } : one)))
   const discard = (id: string) => setUploads((all) => all.filter((one) => one.id !== id))
 
-  /** The service closes the connection of a request that is too large, so that its answer may be lost. */
+  /** Checks the limits before the upload: beyond them the service closes the connection, and its answer may be lost. */
   function findError(size: number): string | null {
     const { files, limits } = latest.current
     const { fileBytes, totalBytes } = limits

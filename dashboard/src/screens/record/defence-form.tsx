@@ -49,7 +49,7 @@ export function DefenceForm({
   const isReady = !isTooLong && !isBehind && !isUploading && !form.isPending
   const hint = isUploading ? t.waitForFiles : canSend && !hasText ? t.needsText : isDirty ? t.unsaved : null
   const close = () => setDialog(null)
-  // A day that cannot be read would be left out of what is sent.
+  // An invalid date in its field would be left out of what is sent.
   const openDialog = (name: 'send' | 'hand-in') => (event: MouseEvent<HTMLButtonElement>) => {
     if (event.currentTarget.form?.reportValidity() !== false) setDialog(name)
   }
@@ -131,8 +131,8 @@ export function DefenceForm({
 }
 
 /**
- * What is typed, beside what is stored: another person may save meanwhile, and neither's text is lost. Behind a dialog
- * it stays what the person has read, so that nothing else is sent.
+ * What is typed, beside what is stored: another person may save meanwhile, and neither text is lost. While a dialog is
+ * open, no newer version is loaded, so that only what the user has read is sent.
  */
 function useDefenceForm(defence: DefenceView, onChange: (answer: DefenceView) => Promise<void>, isDialogOpen: boolean) {
   const stored = toRead(defence)

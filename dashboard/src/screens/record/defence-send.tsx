@@ -21,7 +21,7 @@ type Props = {
 /** The files when the dialog opened: another person may add or remove one meanwhile. */
 const useShownFiles = ({ files }: DefenceView) => useState(() => files.map(({ id }) => id))[0]
 
-/** Asks before the defence goes to the PSP, which takes one only. */
+/** Asks for confirmation before the defence is sent to the PSP, which accepts only one for each dispute. */
 export function SendDefence({ defence, characters, save, onChange, onClose }: Props & { characters: number }) {
   const t = useText(words)
   const format = useFormat()

@@ -91,7 +91,7 @@ function Deadline({ deadline }: { deadline: string | null }) {
   )
 }
 
-/** What was sent or is being sent, and a draft for those who may not change it. */
+/** A defence that the user cannot change: sent, being sent or handed in; or a draft that is read-only. */
 function Finished({
   defence,
   isDisputeOpen,

@@ -9,7 +9,7 @@ const words = texts({
   pt: { receipt: 'Comprovante (PDF)', print: 'Imprimir' },
 })
 
-/** The receipt of a payment or a withdrawal, and the record on paper. */
+/** The buttons to download the receipt of a payment or a withdrawal, if it has one, and to print the record. */
 export function ReceiptButtons({ of, hasReceipt }: { of: Pick<ExplainedRecord, 'type' | 'id'>; hasReceipt: boolean }) {
   const t = useText(words)
   return (
@@ -22,7 +22,7 @@ export function ReceiptButtons({ of, hasReceipt }: { of: Pick<ExplainedRecord, '
   )
 }
 
-/** Downloads the receipt of money that came in or left. */
+/** Downloads the receipt of a payment, a refund or a withdrawal. */
 export function ReceiptButton({
   of: { type, id },
   ...props

@@ -119,7 +119,7 @@ function Dialog({
   const format = useFormat()
   const queries = useQueryClient()
   const [isPart, setPart] = useState(false)
-  // The amount of millions needs the whole line of a phone.
+  // An amount of millions needs the full width of a phone.
   const isNarrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false })
   const refunding = useMutationForm({
     initialValues: { amount: null as number | null, reason: '' },

@@ -1,7 +1,7 @@
 /** Enough to read a delivery note in a photo. */
 const sideMax = 2400
 
-/** A photo of a phone may be larger than the limit. It becomes a smaller JPEG; anything else stays as it is. */
+/** An image above the limit, such as a phone's photo, becomes a smaller JPEG. Any other file stays as it is. */
 export async function shrinkPhoto(file: File, bytesMax: number): Promise<Blob> {
   if (file.size <= bytesMax || !file.type.startsWith('image/')) return file
   try {
@@ -15,7 +15,7 @@ export async function shrinkPhoto(file: File, bytesMax: number): Promise<Blob> {
     const smaller = await new Promise<Blob | null>((done) => canvas.toBlob(done, 'image/jpeg', 0.85))
     return smaller ?? file
   } catch {
-    // The browser cannot read it: the limit says the rest.
+    // The browser cannot read it: the caller reports that it is too large.
     return file
   }
 }

@@ -9,7 +9,7 @@ import { words } from './text.ts'
 import { writeEntry } from './timeline.ts'
 
 type Entry = ExplainedRecord['timeline'][number]
-/** Equal consecutive checks with the PSP, as one. */
+/** One entry, or equal consecutive requests to the PSP as one. */
 type Step = { entry: Entry; count: number; lastAt: string }
 
 const colors: Partial<Record<Entry['kind'], string>> = {
@@ -22,7 +22,7 @@ const colors: Partial<Record<Entry['kind'], string>> = {
   refund: 'yellow',
 }
 
-/** What a merchant wants to know: requested, ready to pay, paid, notified. A button shows the rest. */
+/** The steps that matter to a merchant, such as requested, paid, refunded and notified. A button shows the rest. */
 export function RecordSteps({ record: { timeline } }: { record: ExplainedRecord }) {
   const t = useText(words)
   const [showsAll, setShowsAll] = useState(false)

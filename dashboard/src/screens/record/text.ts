@@ -28,7 +28,7 @@ export const words = texts({
     repeated: (count: string, last: string) => `${count} times, last ${last}`,
     kinds: {
       request: 'request',
-      operator: 'teammate',
+      operator: 'user',
       callback: 'notification',
       acquirer: 'PSP',
       refund: 'refund',

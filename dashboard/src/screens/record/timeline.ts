@@ -75,7 +75,7 @@ const outcomesEn: Record<string, string> = {
   error: 'error on our side',
 }
 
-/** What is recorded about a transaction, a withdrawal, their disputes and payments in suspense. */
+/** The audited actions on a transaction or a withdrawal, its disputes, payments in suspense and webhooks. */
 type RecordAction =
   | Exclude<
       Extract<ActionName, `${'transaction' | 'withdrawal' | 'infraction' | 'suspense'}.${string}`>,
@@ -202,7 +202,7 @@ const actionsPt: Record<RecordAction, string> = {
   'webhook.resend': 'reenviou um webhook',
 }
 
-/** An actor without what it is: `user:ana@example.com`, `cli:maria`. */
+/** An actor without its kind: the name in `user:ana@example.com` or `cli:maria`. */
 function nameOf(actor: string): string {
   return actor.replace(/^\w+:/, '')
 }

@@ -10,7 +10,7 @@ import { PaySections } from './pay.tsx'
 import { Scenarios } from './scenarios.tsx'
 import { words } from './text.ts'
 
-/** Controls for the simulated network. Users have the permission only if the service runs one. */
+/** Controls for the simulated network. Users have the permission only if the service uses one. */
 export default function Sandbox() {
   const t = useText(words)
   const may = useMay()

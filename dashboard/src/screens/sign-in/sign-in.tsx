@@ -9,7 +9,7 @@ import type { Session, SignInOptions } from '../../types.ts'
 import { PasswordForm } from './password-form.tsx'
 import { words } from './text.ts'
 
-/** What the service adds to the address when it sends the browser back after a sign-in that failed. */
+/** The query parameter with the reason of a failed sign-in: the service adds it when it redirects the browser back. */
 const faultParameter = 'signIn'
 
 export default function SignIn({

@@ -9,7 +9,7 @@ import { useLanguage, useText } from '../../text.ts'
 import type { AlertsView } from '../../types.ts'
 import { words } from './text.ts'
 
-/** The alerts that are open, and those that ended lately. */
+/** The open alerts, and those that ended recently. */
 export function Alerts() {
   const t = useText(words)
   const { language } = useLanguage()

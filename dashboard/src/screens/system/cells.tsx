@@ -112,7 +112,7 @@ function OneCell({ cell: { cell, address, state, figures } }: { cell: CellSummar
   )
 }
 
-/** What left a cell for another one must arrive there: the rest is on the way. Only of cells that were both read. */
+/** Money moved from one cell to another: what has not arrived is on the way. Shown only if both cells answered. */
 function Moves({ cells }: { cells: CellSummary[] }) {
   const t = useText(words)
   const format = useFormat()

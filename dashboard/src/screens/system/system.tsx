@@ -85,7 +85,7 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
   return (
     <Alert
       color={payoutFreeze ? 'red' : 'teal'}
-      // What is as it should be is quiet.
+      // It stands out only while payouts are frozen.
       variant={payoutFreeze ? 'light' : 'default'}
       title={payoutFreeze ? t.payoutsFrozen : t.payoutsEnabled}
       role="status"

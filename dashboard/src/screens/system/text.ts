@@ -4,7 +4,7 @@ export const words = texts({
   en: {
     title: 'System',
     payoutsEnabled: 'Payouts are enabled',
-    payoutsEnabledLead: 'Withdrawals and refunds are sent as soon as they are requested.',
+    payoutsEnabledLead: 'Withdrawals and refunds are sent as soon as they are requested, except withdrawals that are pending review.',
     payoutsFrozen: 'Payouts are frozen',
     payoutsFrozenSince: (time: string) =>
       `Withdrawals and refunds have been waiting since ${time}. Payments still come in.`,
@@ -62,7 +62,7 @@ export const words = texts({
   pt: {
     title: 'Sistema',
     payoutsEnabled: 'As saídas estão liberadas',
-    payoutsEnabledLead: 'Saques e devoluções são enviados assim que são pedidos.',
+    payoutsEnabledLead: 'Saques e devoluções são enviados assim que são pedidos, exceto saques que aguardam análise.',
     payoutsFrozen: 'As saídas estão bloqueadas',
     payoutsFrozenSince: (time: string) =>
       `Saques e devoluções aguardam desde ${time}. Os pagamentos continuam entrando.`,

@@ -32,7 +32,7 @@ export function FirstStepsCard() {
   const answer = useQuery({
     queryKey: ['first-steps'],
     queryFn: async () => await request<FirstSteps>('GET', '/first-steps'),
-    // Steps are done on other screens too, and elsewhere.
+    // Steps are also done on other screens, through the API and by other people.
     refetchInterval: ({ state }) => (state.data?.isDismissed === false ? 15_000 : false),
   })
   const dismissing = useMutation({

@@ -48,7 +48,7 @@ export const words = texts({
       blocked: 'while payments are in dispute',
       fees: 'earned by the operator',
       suspense: 'received but not yet attributed to a charge',
-      debt: 'by merchants who had already spent disputed money',
+      debt: 'by merchants who had already spent money that was taken back',
     },
   },
   pt: {
@@ -98,7 +98,7 @@ export const words = texts({
       blocked: 'enquanto há contestação em aberto',
       fees: 'recebidas pelo operador',
       suspense: 'recebido e ainda não conciliado com uma cobrança',
-      debt: 'de lojistas que já tinham gasto o valor contestado',
+      debt: 'de lojistas que já tinham gasto um valor que foi retirado',
     },
   },
 })

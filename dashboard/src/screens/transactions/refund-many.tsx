@@ -43,7 +43,7 @@ export function leftToRefund({ status, amountPaid, refunded }: ListedTransaction
   return status === 'PAID' || status === 'INFRACTION' ? Math.max(0, (amountPaid ?? 0) - refunded) : 0
 }
 
-/** The button that refunds the selected transactions together, and what became of each. */
+/** The button that refunds the selected transactions together, and the outcome of each. */
 export function RefundMany({ selection }: { selection: Selection<ListedTransaction> }) {
   const t = useText(words)
   const format = useFormat()
@@ -118,7 +118,7 @@ function Dialog({
         <SelectedList rows={transactions.map((one) => ({ key: one.id, content: <Summary of={one} /> }))} />
       </ScrollArea.Autosize>
       <Fees of={transactions} />
-      {/* The refunds may be under way. With another reason, the repeated request would be another one. */}
+      {/* After an error some refunds may exist: with another reason, a repeat would be refused for them. */}
       <RefundReason {...refunding.input('reason')} disabled={refunding.error !== null} />
     </Confirm>
   )
@@ -138,7 +138,7 @@ function Fees({ of }: { of: ListedTransaction[] }) {
     }),
   })
   if (previews.isPending) return <Skeleton height={28} />
-  // One that cannot be refunded any more: the service says so when the refunds are requested.
+  // One cannot be refunded any more: the service reports it when the refunds are requested.
   if (previews.all.length < of.length) return null
   const sum = (field: 'amount' | 'fee' | 'feeReturned') => previews.all.reduce((total, one) => total + one[field], 0)
   return <SelectedSums amount={sum('amount')} fee={sum('fee')} feeReturned={sum('feeReturned')} />

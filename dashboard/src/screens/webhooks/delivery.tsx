@@ -25,7 +25,7 @@ export function DeliveryDrawer({
   client: string
   /** Empty if no delivery is open. */
   eventId: string
-  /** Null: the delivery to the record's own URL. */
+  /** Null: the delivery to the record's own URL, or the first one if there is none. */
   endpointId: string | null
   onClose: () => void
 }) {

@@ -31,7 +31,7 @@ export const endpointWords = texts({
     testArrived: (status: string, ms: string) => `HTTP ${status} in ${ms}. The receiver accepts deliveries.`,
     testFailed: (error: string, ms: string) => `${error}, after ${ms}.`,
     body: 'Body of the answer',
-    noBody: 'The answer had no body.',
+    noBody: 'No body was received.',
     deliveries: 'Deliveries',
     enable: 'Enable',
     enableLead: 'It receives the events from now on. Resend a period to send what was canceled.',
@@ -42,7 +42,7 @@ export const endpointWords = texts({
       'It receives no more events, what waits for it is canceled, and its secret is gone. Past deliveries stay in the list.',
     rotate: 'Rotate secret',
     rotateLead:
-      'The new secret is shown only once. For that time the former one signs too, so that the receiver can switch at any moment. If an older one still signs, it ends now.',
+      'The new secret is shown only once. The current one also signs for the time chosen here, so that the receiver can switch at any moment. If an older one still signs, it ends now.',
     overlap: 'The current secret stays valid',
     overlaps: { 0: 'not at all: it ends now', 1: 'for one hour', 24: 'for a day', 168: 'for a week' } as Record<
       string,
@@ -81,7 +81,7 @@ export const endpointWords = texts({
     testArrived: (status: string, ms: string) => `HTTP ${status} em ${ms}. O endpoint aceita entregas.`,
     testFailed: (error: string, ms: string) => `${error}, depois de ${ms}.`,
     body: 'Corpo da resposta',
-    noBody: 'A resposta veio sem corpo.',
+    noBody: 'Nenhum corpo foi recebido.',
     deliveries: 'Entregas',
     enable: 'Reativar',
     enableLead: 'Ele recebe os eventos a partir de agora. Use Reenviar um período para enviar o que foi cancelado.',

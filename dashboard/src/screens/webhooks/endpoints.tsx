@@ -24,7 +24,7 @@ const all = '*'
 type DialogName = 'edit' | 'test' | 'rotate' | 'enable' | 'disable' | 'delete'
 type Dialog = { name: DialogName; endpoint: WebhookEndpoint; secretId: string; onRotated: () => void }
 
-/** The addresses that the merchant registered: add, edit, test, rotate the secret, disable, delete. */
+/** The addresses that the merchant registered: add, edit, test, rotate the secret, enable, disable, delete. */
 export function Endpoints({ client }: { client: string }) {
   const t = useText(endpointWords)
   const may = useMay()
@@ -86,7 +86,7 @@ function Endpoint({
   endpoint: WebhookEndpoint
   onOpen: (dialog: Omit<Dialog, 'endpoint'>) => void
 }) {
-  // Until a rotation has succeeded: one whose answer was lost is repeated.
+  // The same until a rotation succeeds, so that one whose answer was lost can be repeated.
   const [secretId, renewSecretId] = useKeyUntilSuccess(newUuid)
   const t = useText(endpointWords)
   const format = useFormat()

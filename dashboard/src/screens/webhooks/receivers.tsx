@@ -83,7 +83,7 @@ function Receiver({ health }: { health: ReceiverHealth }) {
   )
 }
 
-/** The share of deliveries that arrived, and how fast the receiver answers. */
+/** The share of attempted deliveries that arrived, and how fast the receiver answers. */
 function Success({ of: { deliveries, tried, delivered, givenUp, p95Ms } }: { of: ReceiverHealth }) {
   const t = useText(words)
   const format = useFormat()

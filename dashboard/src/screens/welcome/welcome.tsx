@@ -41,7 +41,7 @@ const words = texts({
   },
 })
 
-/** The page that an invitation link opens. */
+/** The page that the link of an invitation, of a password reset or of the first admin account opens. */
 export default function Welcome({ token, onSignedIn }: { token: string; onSignedIn: (session: Session) => void }) {
   const t = useText(words)
   const { roles } = useText(userWords)

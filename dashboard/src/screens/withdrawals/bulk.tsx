@@ -56,7 +56,7 @@ const words = texts({
 type Decision = 'approve' | 'reject'
 type Done = { decision: Decision; withdrawals: WithdrawalView[]; results: DecisionResult[] }
 
-/** The buttons that decide on the selected withdrawals together, and what became of each. */
+/** The buttons that decide on the selected withdrawals together, and the outcome of each. */
 export function BulkDecisions({ selection }: { selection: Selection<WithdrawalView> }) {
   const t = useText(words)
   const format = useFormat()

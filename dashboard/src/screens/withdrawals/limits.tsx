@@ -95,7 +95,7 @@ function Change({
   const saving = useMutationForm({
     initialValues: limits,
     send: async (values) => {
-      // Another person may have changed the others meanwhile.
+      // Only these: another person may have changed the other limits meanwhile.
       const changes = Object.fromEntries(changesIn(values))
       return await request<LimitsView>('PATCH', withQuery('/withdrawal-limits', { clientId: client }), changes)
     },

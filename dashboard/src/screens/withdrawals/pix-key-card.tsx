@@ -4,7 +4,7 @@ import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
 
-/** Shows a key in large type, because money is sent to it. */
+/** Shows a Pix key in bold on a card, because money is sent to it. */
 export function PixKeyCard({ of: { key, type } }: { of: PixKey }) {
   const t = useText(words)
   const format = useFormat()
