@@ -28,7 +28,10 @@ const sequenceMs = 1_500
 
 type Actions = { openScreen: (key: string) => void; openPalette: () => void; openSheet: () => void }
 
-/** Listens for the keys of the sheet: ⌘ K or Ctrl + K always, the others unless {@link isBusy}. */
+/**
+ * Listens for the keys of the sheet: ⌘ K or Ctrl + K always, the others unless the user types or a dialog or a menu is
+ * open.
+ */
 export function useShortcuts(actions: Actions): void {
   const latest = useRef(actions)
   latest.current = actions

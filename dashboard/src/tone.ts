@@ -5,15 +5,15 @@ const closeAfterMs = 3_000
 export function playTone(): void {
   const audio = new AudioContext()
   const seconds = 0.16
-  for (const [place, hertz] of [660, 990].entries()) {
+  for (const [index, hertz] of [660, 990].entries()) {
     const tone = audio.createOscillator()
     const volume = audio.createGain()
     tone.frequency.value = hertz
-    volume.gain.setValueAtTime(0.2, audio.currentTime + place * seconds)
-    volume.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + (place + 1) * seconds)
+    volume.gain.setValueAtTime(0.2, audio.currentTime + index * seconds)
+    volume.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + (index + 1) * seconds)
     tone.connect(volume).connect(audio.destination)
-    tone.start(audio.currentTime + place * seconds)
-    tone.stop(audio.currentTime + (place + 1) * seconds)
+    tone.start(audio.currentTime + index * seconds)
+    tone.stop(audio.currentTime + (index + 1) * seconds)
   }
   // The tones of a context that the browser suspends never end, and would all sound once it allows them.
   setTimeout(() => void audio.close(), closeAfterMs)

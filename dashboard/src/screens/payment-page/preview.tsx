@@ -5,9 +5,9 @@ import { useText } from '../../text.ts'
 import type { BrandingView } from '../../types.ts'
 import { words } from './text.ts'
 
-const papers = {
-  light: { ground: '#e9f0ee', paper: '#ffffff', ink: '#12211d', color: '#0b7a6f', on: '#ffffff' },
-  dark: { ground: '#0d1211', paper: '#1a2220', ink: '#eef4f2', color: '#3cc4ad', on: '#04211c' },
+const defaultColors = {
+  light: { background: '#e9f0ee', card: '#ffffff', text: '#12211d', color: '#0b7a6f', on: '#ffffff' },
+  dark: { background: '#0d1211', card: '#1a2220', text: '#eef4f2', color: '#3cc4ad', on: '#04211c' },
 }
 
 /** The saved color in both themes, as the service derived it, with the chosen logo. */
@@ -20,9 +20,9 @@ export function Preview({ branding: { color, shades }, logo }: { branding: Brand
     <Section title={t.preview}>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         {themes.map((theme) => {
-          const shown = { ...papers[theme], ...shades?.[theme] }
+          const shown = { ...defaultColors[theme], ...shades?.[theme] }
           return (
-            <div key={theme} style={{ background: shown.ground, borderRadius: 12, padding: 12 }}>
+            <div key={theme} style={{ background: shown.background, borderRadius: 12, padding: 12 }}>
               {logo !== null && (
                 <img
                   src={logo}
@@ -30,7 +30,7 @@ export function Preview({ branding: { color, shades }, logo }: { branding: Brand
                   style={{ display: 'block', maxWidth: '100%', maxHeight: 40, margin: '0 auto 12px' }}
                 />
               )}
-              <Stack gap={4} p="sm" style={{ background: shown.paper, color: shown.ink, borderRadius: 12 }}>
+              <Stack gap={4} p="sm" style={{ background: shown.card, color: shown.text, borderRadius: 12 }}>
                 <Text size="sm" fw={600} style={{ color: shown.color }}>
                   {t.payTo}
                 </Text>

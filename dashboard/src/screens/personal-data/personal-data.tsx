@@ -110,10 +110,10 @@ export default function PersonalData() {
   )
 }
 
-/** Saves the data as a file on the user's computer. The browser keeps no other copy. */
-function save(kept: object): void {
+/** Saves the data as a file on the user's computer. */
+function save(data: object): void {
   const link = window.document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([JSON.stringify(kept, null, 2)], { type: 'application/json' }))
+  link.href = URL.createObjectURL(new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' }))
   link.download = 'personal-data.json'
   link.click()
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000)

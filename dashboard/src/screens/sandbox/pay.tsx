@@ -117,7 +117,7 @@ function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onC
 function Paid({ endToEndId, id }: { endToEndId: string; id: string | null }) {
   const t = useText(words)
   // On a phone the result would be below the visible area.
-  const show = useCallback((place: HTMLDivElement | null) => place?.scrollIntoView({ block: 'nearest' }), [])
+  const show = useCallback((element: HTMLDivElement | null) => element?.scrollIntoView({ block: 'nearest' }), [])
   return (
     <Alert ref={show} color="teal" title={t.paid} role="status">
       <Text size="xs" c="dimmed">

@@ -4,7 +4,8 @@ export const words = texts({
   en: {
     title: 'System',
     payoutsEnabled: 'Payouts are enabled',
-    payoutsEnabledLead: 'Withdrawals and refunds are sent as soon as they are requested, except withdrawals that are pending review.',
+    payoutsEnabledLead:
+      'Withdrawals and refunds are sent as soon as they are requested, except withdrawals that are pending review.',
     payoutsFrozen: 'Payouts are frozen',
     payoutsFrozenSince: (time: string) =>
       `Withdrawals and refunds have been waiting since ${time}. Payments still come in.`,

@@ -99,7 +99,7 @@ function Success({ of: { deliveries, tried, delivered, givenUp, p95Ms } }: { of:
       </Progress.Root>
       <Text size="xs" c="dimmed" mt={4}>
         {[
-          t.lately(deliveries, format.number(deliveries)),
+          t.deliveryCount(deliveries, format.number(deliveries)),
           t.success(success),
           ...(p95Ms === null ? [] : [t.p95(format.duration(p95Ms))]),
         ].join(' · ')}

@@ -21,7 +21,7 @@ export const words = texts({
     receivers: 'Receivers',
     receiversLead: 'Last 24 hours',
     receiversNewest: (count: string) => `Last 24 hours: the newest ${count} deliveries`,
-    lately: (count: number, text: string) => (count === 1 ? '1 delivery' : `${text} deliveries`),
+    deliveryCount: (count: number, text: string) => (count === 1 ? '1 delivery' : `${text} deliveries`),
     success: (share: string) => `${share} successful`,
     p95: (time: string) => `95% of answers within ${time}`,
     failsSince: (error: string, since: string | null, next: string) =>
@@ -123,7 +123,7 @@ export const words = texts({
     receivers: 'Receptores',
     receiversLead: 'Últimas 24 horas',
     receiversNewest: (count: string) => `Últimas 24 horas: as ${count} entregas mais recentes`,
-    lately: (count: number, text: string) => (count === 1 ? '1 entrega' : `${text} entregas`),
+    deliveryCount: (count: number, text: string) => (count === 1 ? '1 entrega' : `${text} entregas`),
     success: (share: string) => `${share} com sucesso`,
     p95: (time: string) => `95% das respostas em até ${time}`,
     failsSince: (error: string, since: string | null, next: string) =>

@@ -27,7 +27,7 @@ export const words = texts({
     waiting: 'Pending review',
     select: (amount: string, key: string) => `Select ${amount} to ${key}`,
     nothingWaits: 'Nothing to review',
-    nothingWaitsHint: 'Withdrawals above the approval limit, or that look like a recent duplicate, wait here.',
+    nothingWaitsHint: 'Withdrawals that need approval, or that look like a duplicate of a recent one, wait here.',
 
     request: 'Withdraw',
     requestTitle: 'Withdraw to a Pix key',
@@ -55,7 +55,7 @@ export const words = texts({
     keyTypes: { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'e-mail', PHONE: 'phone', EVP: 'random key' },
 
     reviewReasons: {
-      approval: (limit: string | null) => `Above the approval limit${limit === null ? '' : ` (${limit})`}`,
+      approval: (limit: string | null) => (limit === null ? 'Needs approval' : `Above the approval limit (${limit})`),
       operators: 'Requested by the operator: two people are needed',
       throughOperators:
         'Requested with a client secret or an account that the operator created or reset less than a day before',
@@ -132,7 +132,7 @@ export const words = texts({
     waiting: 'Aguardando análise',
     select: (amount: string, key: string) => `Selecionar ${amount} para ${key}`,
     nothingWaits: 'Nada pendente',
-    nothingWaitsHint: 'Saques acima do limite de aprovação, ou que parecem repetir um saque recente, aguardam aqui.',
+    nothingWaitsHint: 'Saques que precisam de aprovação, ou que parecem repetir um saque recente, aguardam aqui.',
 
     request: 'Sacar',
     requestTitle: 'Sacar para uma chave Pix',
@@ -160,7 +160,8 @@ export const words = texts({
     keyTypes: { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'e-mail', PHONE: 'telefone', EVP: 'chave aleatória' },
 
     reviewReasons: {
-      approval: (limit: string | null) => `Acima do limite de aprovação${limit === null ? '' : ` (${limit})`}`,
+      approval: (limit: string | null) =>
+        limit === null ? 'Precisa de aprovação' : `Acima do limite de aprovação (${limit})`,
       operators: 'Pedido pelo operador: precisa de duas pessoas',
       throughOperators: 'Pedido com um segredo ou uma conta que o operador criou ou redefiniu menos de um dia antes',
       duplicate: 'Possível duplicidade: mesmo valor, mesma chave',
