@@ -87,7 +87,7 @@ export const words = texts({
     match: 'Attribute',
     matchWith: (name: string, time: string) => `Attribute to the charge of ${name} created ${time}`,
     other: 'Another charge',
-    otherHint: 'The id of any unpaid transaction that had a QR code',
+    otherHint: 'The id of any unpaid transaction that had a QR code; for a duplicate payment, of the same merchant',
     view: 'View',
     matchTitle: 'Attribute the payment to this charge?',
     matchLead: (money: string, payer: string, name: string) =>
@@ -160,7 +160,8 @@ export const words = texts({
     match: 'Conciliar',
     matchWith: (name: string, time: string) => `Conciliar com a cobrança de ${name} criada ${time}`,
     other: 'Outra cobrança',
-    otherHint: 'O id de qualquer transação não paga que teve um QR Code',
+    otherHint:
+      'O id de qualquer transação não paga que teve um QR Code; se o pagamento é em duplicidade, do mesmo lojista',
     view: 'Ver',
     matchTitle: 'Conciliar o pagamento com esta cobrança?',
     matchLead: (money: string, payer: string, name: string) =>

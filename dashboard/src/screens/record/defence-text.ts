@@ -55,7 +55,7 @@ export const words = texts({
     download: 'Download package',
     handIn: 'Mark as handed in',
     byHand:
-      'The API of this PSP takes no defences. Download the package (a PDF and your files), hand it in on the PSP’s site or by e-mail, and mark it here.',
+      'This defence cannot be sent through the PSP’s API. Download the package (a PDF and your files), hand it in on the PSP’s site or by e-mail, and mark it here.',
     handInTitle: 'Was this defence handed in?',
     handInText:
       'This only records here that you gave it to the PSP. Nothing is sent. Afterwards nothing can be changed any more.',
@@ -115,7 +115,7 @@ export const words = texts({
     download: 'Baixar pacote',
     handIn: 'Marcar como entregue',
     byHand:
-      'A API deste PSP não recebe defesas. Baixe o pacote (um PDF e os seus arquivos), entregue no site do PSP ou por e-mail e marque aqui.',
+      'Esta defesa não pode ser enviada pela API do PSP. Baixe o pacote (um PDF e os seus arquivos), entregue no site do PSP ou por e-mail e marque aqui.',
     handInTitle: 'Esta defesa foi entregue?',
     handInText:
       'Aqui só fica registrado que você a entregou ao PSP. Nada é enviado. Depois disso, nada mais pode ser alterado.',
