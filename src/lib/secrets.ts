@@ -22,8 +22,8 @@ type Purpose =
   | 'limit'
 
 /**
- * These hashes become ids, or parts of a first answer that is repeated. They use the oldest key, so that the same input
- * gives the same hash after a key rotation.
+ * These hashes become ids, or parts of an answer that a repeated request gets again. They use the oldest key, so that
+ * the same input gives the same hash after a key rotation.
  */
 const purposesOfIds = new Set<Purpose>(['transaction-id', 'payment-page'])
 

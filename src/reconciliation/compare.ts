@@ -149,8 +149,8 @@ function compareReturn(pair: Pair, { now }: Rules): Found[] {
   if (isComing && isKnown) return [toFound(pair, { class: 'late', proposal: { action: 'none' } })]
   if (sentAtAcquirer > sentInLedger && isKnown)
     return [toFound(pair, { class: 'return', proposal: { action: 'settle' } })]
-  // The payment is not posted, or in suspense: that is a discrepancy of its own, and the return is investigated after
-  // it.
+  // A payment that is not posted is a discrepancy of its own, which comes first; one in suspense has no merchant's
+  // balance to correct.
   if (!inLedger || inLedger.isInSuspense)
     return [toFound(pair, { class: 'return', proposal: { action: 'investigate' } })]
   return [toFound(pair, { class: 'return', proposal: correct(sentInLedger - sentAtAcquirer) })]
