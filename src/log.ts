@@ -6,8 +6,8 @@ import { isDatabaseUnavailable } from './db/sql.ts'
 import { createCountedLine } from './lib/counted-line.ts'
 
 /**
- * Logs to standard output: JSON, or readable lines for a person at a terminal. Logs contain no document, name, e-mail,
- * key or secret.
+ * Logs to standard output: JSON, or readable lines for a person at a terminal. Logs contain no document, name of a
+ * person, e-mail address, key or secret.
  */
 export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>): Logger {
   const options = {

@@ -42,7 +42,7 @@ export function parseSecretKey(text: string): SecretKey | null {
   return bytes.length === keyBytes ? { current: bytes, former: [] } : null
 }
 
-/** 256 random bits as text: the secret of an API client or a webhook. */
+/** 256 random bits as text: a secret, a token or a nonce. */
 export function newSecret(): string {
   return randomBytes(keyBytes).toString('base64url')
 }
