@@ -6,8 +6,8 @@ import { isDatabaseUnavailable } from './db/sql.ts'
 import { createCountedLine } from './lib/counted-line.ts'
 
 /**
- * Logs to standard output: JSON, or readable lines for a person at a terminal. Logs contain no document, name, e-mail,
- * key or secret.
+ * Logs to standard output: JSON, or readable lines for a person at a terminal. Logs contain no document, name of a
+ * person, e-mail address, key or secret.
  */
 export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>): Logger {
   const options = {
@@ -40,7 +40,8 @@ function openOutput(options: { minLength?: number; maxWrite?: number }) {
   const output = pino.destination({ ...options, sync: true, maxLength: unwrittenBytesMax })
   // If the disk of a log file is full, lines are kept and then dropped: the service is worth more than its log.
   output.on('error', () => {})
-  // pino calls it after a fatal line. Its own would repeat a failing write for ever. The line was written already, or is kept.
+  // pino calls it after a fatal line. Its own would repeat a failing write for ever. The line was written already, or
+  // is kept.
   output.flushSync = () => {}
   process.on('exit', () => output.flush())
   return output

@@ -74,7 +74,7 @@ async function start(options: { config: Config; log: Logger; onLost: (reason: Er
   return await (await import('./cluster/primary.ts')).startPrimary({ ...options, program: import.meta.filename })
 }
 
-/** One of several processes. The primary process prints everything. */
+/** One of several processes. The primary process prints the welcome screen, or why the start failed. */
 async function serveAsWorker(): Promise<void> {
   try {
     const config = readConfig(process.env)

@@ -202,14 +202,14 @@ async function postControl(url: string, name: string, input: object): Promise<Co
 
 function toPersonality({ name, seed, traits, detail }: ControlAnswer): SandboxPersonality {
   if (name === undefined || seed === undefined || !traits)
-    throw new Error(detail ?? 'The simulator does not report its personality.')
+    throw new Error(detail ?? 'The simulator does not report its fault profile.')
   return { name, seed, traits }
 }
 
 /** The answer of a control that refuses nothing; `field` is one of its fields. */
 function toAnswer<Answer extends object>(answer: ControlAnswer & Partial<Answer>, field: keyof Answer): Answer {
   if (field in answer) return answer as Answer
-  throw new Error(answer.detail ?? 'The simulator does not let time pass. Is it as new as this service?')
+  throw new Error(answer.detail ?? 'The simulator does not have this control. Is it as new as this service?')
 }
 
 function toRefusal(body: ControlAnswer): Extract<ControlOutcome, { ok: false }> {

@@ -11,7 +11,7 @@ import { systemClock } from './lib/clock.ts'
 import { newSecretKey, parseSecretKey } from './lib/secrets.ts'
 import { version } from './version.ts'
 
-/** The OpenAPI document of all routes. Needs no database, because the server never listens. */
+/** The OpenAPI document of the API, with the sandbox's routes. Needs no database, because the server never listens. */
 export async function describeApi(): Promise<object> {
   const key = parseSecretKey(newSecretKey())
   assert(key, 'a new key can be read')

@@ -20,7 +20,9 @@ export function addProcessMetrics(registry: Registry): void {
 
 /** The longest that a timer can be set for. */
 const neverMs = 2 ** 31 - 1
-/** The pause between two measurements. With the library's 10 ms, an idle process would use a percent of a core for them. */
+/**
+ * The pause between two measurements. With the library's 10 ms, an idle process would use a percent of a core for them.
+ */
 const pauseMs = 100
 
 /** Measures what the library's own timer would. The pause, which is part of what is measured, is subtracted. */

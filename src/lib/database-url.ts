@@ -22,6 +22,6 @@ export function parseServers(address: string, use: 'all' | 'reads' = 'all'): Ser
   const target = known.find((one) => one === wanted)
   if (wanted !== null && target === undefined)
     throw new Error(`has target_session_attrs=${wanted}, but must have one of ${known.join(', ')}, or none`)
-  // One server without a wish is used as it is. Of several, the default is one that fits the use best.
+  // Without target_session_attrs, one server is used as it is; of several, one that fits the use best.
   return { connectionStrings: urls, target: target ?? (urls.length > 1 ? targets[use][0] : 'any') }
 }

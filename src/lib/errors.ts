@@ -56,7 +56,10 @@ export const otherErrors = {
 
 type ErrorTable = Record<string, { status: number; title: string }>
 
-/** Every error that a caller can act on. Only http/problem.ts turns it into a response. */
+/**
+ * Every error that a caller can act on. http/problem.ts turns it into a problem document, and pay/ into a page for
+ * customers.
+ */
 export const errors = { ...apiErrors, ...otherErrors }
 
 export type ErrorCode = keyof typeof errors
@@ -166,7 +169,7 @@ export function invalidFields(fields: FieldError[]): AppError {
   return new AppError('validation_failed', { fields, detail: describeFaults(fields) })
 }
 
-/** One sentence that summarizes all errors. */
+/** The first error as a sentence, and how many more there are. */
 export function describeFaults(fields: FieldError[]): string {
   const first = fields[0]
   if (!first) return 'The request is not valid.'

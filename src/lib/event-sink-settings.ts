@@ -3,7 +3,7 @@ export type EventSinkSettings = {
   kind: 'nats' | 'amqp' | 'kafka' | 'sqs'
   /** Under this name its positions are kept. */
   name: string
-  /** Without the parameters below. */
+  /** The address without its parameters. */
   url: string
   /** NATS: the beginning of the subjects. AMQP: the exchange. Kafka: the topic. SQS: the region. */
   destination: string
@@ -13,7 +13,7 @@ export type EventSinkSettings = {
 
 const mechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
 
-/** The kind by the address, and the parameter that names the destination. */
+/** By the scheme of the address: the kind, and the parameter that names the destination. */
 const kinds: Record<string, { kind: EventSinkSettings['kind']; parameter: string }> = {
   'nats:': { kind: 'nats', parameter: 'subject' },
   'tls:': { kind: 'nats', parameter: 'subject' },

@@ -16,8 +16,8 @@ export function createFairQueue(options: {
   maxPerKey: number
   /**
    * From 0 to 1: each of a key's places may be busy this share of the time. After a job its place stays empty for a
-   * while, which only a key that always has another job notices. Jobs that would need more than `pauseMsMax` of it
-   * exceed the share.
+   * while, which only a key that always has another job notices. The pause is at most `pauseMsMax`, so long jobs exceed
+   * the share.
    */
   maxBusyShare: number
   /** Further jobs of the same key are rejected. */

@@ -3,8 +3,9 @@ import { Gauge, type Registry } from 'prom-client'
 type GaugeOf<Read> = { name: string; help: string; value: (read: Read) => number }
 
 /**
- * Registers gauges that one reading fills. Each collects, because a scrape collects all metrics at once: one that
- * another sets would still have the value of the scrape before. Those of one scrape share the reading.
+ * Registers gauges that get their values from one reading, which is shared within a scrape. Each gauge collects its own
+ * value: a scrape collects all metrics at once, so a gauge that another one sets could still have the value of the
+ * previous scrape.
  */
 export function registerGauges<Read>(registry: Registry, read: () => Promise<Read>, gauges: GaugeOf<Read>[]): void {
   let reading: Promise<Read> | null = null

@@ -17,8 +17,8 @@ export function noteRequest(): void {
 
 /**
  * How late the timers of the event loop were lately, on average: a lower bound of how long requests waited for it; 0
- * while the process is idle. All services in a process share one measurement (tests run several). It starts with the
- * first call and stops while the process is idle, because its timer costs a percent of a core.
+ * while the process is idle. All services in a process share one measurement (tests run several). A call starts it, or
+ * stops it while the process is idle, because its timer costs a percent of a core.
  */
 export function loopWaitMs(): number {
   const now = performance.now()

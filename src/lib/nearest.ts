@@ -16,7 +16,7 @@ export function findNearest(name: string, known: readonly string[]): string | nu
   return nearest
 }
 
-/** Ignores case, underscores, hyphens and brackets, which differ between programming languages. */
+/** Keeps only ASCII letters and digits, in lower case: underscores and case differ between programming languages. */
 function toBare(name: string): string {
   return name.toLowerCase().replace(/[^a-z\d]/g, '')
 }

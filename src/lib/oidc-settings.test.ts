@@ -50,7 +50,7 @@ describe('the provider of sign-ins', () => {
     })
   })
 
-  it('needs all of its settings, and each role of its side', () => {
+  it('needs its required settings, and rules with existing roles', () => {
     expect(errorsOf(whole)).toEqual([])
     expect(readConfig(whole).oidc).toMatchObject({
       name: 'sso.example.com',

@@ -71,7 +71,7 @@ export function readOidcSettings(
   }
 }
 
-/** `value=role` and `value=role@client`, separated by commas. Commas alone are none, and nobody could sign in. */
+/** `value=role` and `value=role@client`, separated by commas. Commas alone are an error: nobody could sign in. */
 function readRules(name: string, text: string, errors: string[]): RoleRule[] {
   const rules = text.split(',').flatMap((part) => (part.trim() === '' ? [] : [readRule(part.trim())]))
   const valid = rules.filter((rule) => rule !== null)

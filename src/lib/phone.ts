@@ -43,7 +43,7 @@ export function phoneDigits(text: string): string {
 function phoneType(text: string) {
   if (text.length > LENGTH_MAX || !CUSTOMARY.test(text)) return undefined
   // The small metadata cannot distinguish a mobile from a landline, so this needs the full set ("max"). It takes 2 MB,
-  // so it is loaded with the first number that the regular expression does not match.
+  // so it is loaded at the first call.
   const { parsePhoneNumberFromString }: typeof library = require('libphonenumber-js/max')
   return parsePhoneNumberFromString(text, { defaultCountry: 'BR', extract: false })?.getType()
 }

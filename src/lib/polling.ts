@@ -2,7 +2,7 @@ import { createSignal } from './signal.ts'
 
 export type Polling = {
   readonly isStopped: boolean
-  /** Polls from now on until it is not needed any more, unless it already does. */
+  /** Starts to poll, until it is no longer needed. Does nothing if it polls already, or after a stop. */
   begin(): void
   /** Ends for good, after the poll that is running. */
   stop(): Promise<void>

@@ -3,7 +3,7 @@ const retryAfterMaxMs = 24 * 60 * 60_000
 
 /**
  * Reads `Retry-After`, in seconds or as an HTTP date, as milliseconds from `now`, capped at a day. Null when absent,
- * unreadable or in the past.
+ * unreadable, zero or in the past.
  */
 export function readRetryAfter(header: string | undefined, now: Date): number | null {
   const text = header?.trim() ?? ''

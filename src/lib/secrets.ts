@@ -22,8 +22,8 @@ type Purpose =
   | 'limit'
 
 /**
- * These hashes become ids, or parts of a first answer that is repeated. They use the oldest key, so that the same input
- * gives the same hash after a key rotation.
+ * These hashes become ids, or parts of an answer that a repeated request gets again. They use the oldest key, so that
+ * the same input gives the same hash after a key rotation.
  */
 const purposesOfIds = new Set<Purpose>(['transaction-id', 'payment-page'])
 
@@ -42,7 +42,7 @@ export function parseSecretKey(text: string): SecretKey | null {
   return bytes.length === keyBytes ? { current: bytes, former: [] } : null
 }
 
-/** 256 random bits as text: the secret of an API client or a webhook. */
+/** 256 random bits as text: a secret, a token or a nonce. */
 export function newSecret(): string {
   return randomBytes(keyBytes).toString('base64url')
 }

@@ -4,9 +4,9 @@ import { countLive, hasLinkCharge, insertLinkCharge, type LinkRow, lockLink } fr
 
 /**
  * Records a charge of a link before the acquirer is asked for it, under the idempotency key of its transaction. With a
- * stock it reserves one: the link is locked, so two customers never get the last one. Safe to repeat: a repeated
- * request reserves nothing more, and is accepted whatever has become of the link, while its reservation counts or if it
- * has its transaction.
+ * stock it reserves one: the link is locked, so two customers never get the last one. Safe to repeat: while its
+ * reservation is valid, or once its transaction exists, a request is accepted again whatever the state of the link, and
+ * reserves nothing more.
  */
 export async function reserveCharge(
   db: Db,

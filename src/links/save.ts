@@ -20,7 +20,7 @@ type Deps = { db: Db; clock: Clock; acquirers: Acquirers }
 type Saving = { merchantId: string; id: string; input: LinkInput; by: By }
 
 /**
- * Creates a link under an id that the caller chose, so that a repeated request creates one.
+ * Creates a link under an id that the caller chose, so that a repeated request creates no second one.
  *
  * @throws {AppError} `validation_failed`, `idempotency_key_reused`
  */

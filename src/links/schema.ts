@@ -48,7 +48,7 @@ export const LinkView = Type.Object({
   webhookUrl: Nullable('string', ''),
   isEnabled: Type.Boolean(),
   state: Type.Enum(['active', 'disabled', 'expired', 'sold_out']),
-  /** Payments ever received, and their sum. */
+  /** The payments received, and their sum: refunded ones count, those that went back to suspense do not. */
   paymentCount: Type.Integer(),
   paymentAmount: Type.Integer(),
   /** Charges that are paid or may still be. */

@@ -91,11 +91,11 @@ export async function findLinkByTxid(db: Db, txid: string): Promise<LinkRow | nu
   return rows[0] ?? null
 }
 
-/** `paid` and `amount_paid`: what was ever paid. `live`: what counts against the stock. */
+/** `paid` and `amount_paid`: what was paid, even if it was refunded since. `live`: what counts against the stock. */
 export type LinkTotals = { paid: number; amount_paid: number; live: number }
 export type LinkWithTotals = LinkRow & LinkTotals & { merchant_name: string; client_id: string }
 
-/** Without a payment that went back to suspense: it may have paid another transaction since. */
+/** Excludes a payment that went back to suspense: it may have paid another transaction since. */
 const isKept = raw('t.attribution_reversed_at is null')
 
 /** A charge counts from its request on, until it is certain that it was not paid. What was refunded still counts. */
@@ -204,7 +204,7 @@ export async function hasLinkCharge(tx: Tx, { merchantId, key, now }: ChargeKey 
   return rows.length > 0
 }
 
-/** Frees what a charge reserved that the acquirer refused. A refused transaction has no key. */
+/** Frees what a charge has reserved, once it was refused: a refused transaction has no idempotency key. */
 export async function deleteLinkCharge(db: Db, { merchantId, key }: ChargeKey): Promise<void> {
   await db.query(sql`
     delete from payment_link_charges where merchant_id = ${merchantId} and key = ${key}

@@ -13,8 +13,8 @@ import { rotateWebhookSecret } from '../webhooks/secrets.ts'
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 
 /**
- * Creates an API client, which is one merchant. Its secrets are returned only here. With an external identity provider
- * the client secret of Guichê would be useless: it is not returned.
+ * Creates an API client, which is one merchant. Its secrets are returned only here. With an external provider
+ * (AUTH_ISSUER) the client secret of Guichê would be useless: it is not returned.
  *
  * @throws {AppError} `validation_failed`
  */

@@ -5,7 +5,7 @@ import { readStatement } from '../reconciliation/close.ts'
 import { findStatement, type StatementRow } from '../reconciliation/close-store.ts'
 import { listClosedDays, listVersions } from './reconciliation-store.ts'
 
-/** How many discrepancies of a day are shown; the signed statement has all. */
+/** How many discrepancies and changes of a day are shown; the signed statement has all. */
 const shownMax = 200
 
 /** Closed days, newest first: of all acquirers or of one. */

@@ -115,7 +115,7 @@ export async function exportMove(
 }
 
 /**
- * Proposes that the balance of a document arrives here. Null if it has arrived already.
+ * Proposes that the balance of a document arrives here. The proposal is null if the balance has arrived already.
  *
  * @param keys the public keys of the cell that signed it (`guiche close keys` there)
  * @throws if the signature is not valid; {AppError} `not_found`, `entry_not_possible`

@@ -35,7 +35,7 @@ export async function listProposals(
 
 /**
  * Approves or rejects a proposal. Only a second person may approve it, and the approval carries it out; everyone who
- * may decide on its kind may reject it. Throws what `approveProposal` and `rejectProposal` throw.
+ * may decide on its kind may reject it. Throws `not_found`, and what `approveProposal` and `rejectProposal` throw.
  *
  * @param assertMay throws when this person may not decide on proposals of this kind
  */

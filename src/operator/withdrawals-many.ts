@@ -25,7 +25,7 @@ export type ManyDecisions = { ids: string[] } & ({ decision: 'approve' } | { dec
 
 /**
  * Approves or rejects several withdrawals, each as if it were the only one, in a commit of its own: one that is
- * refused stops no other. A repeated request reports what this person decided before as done again.
+ * refused stops no other. If a request is repeated, what this person decided before is reported as done again.
  */
 export async function decideWithdrawals(deps: Deps, many: ManyDecisions, viewer: Viewer): Promise<DecisionResult[]> {
   const results: DecisionResult[] = []

@@ -134,14 +134,17 @@ async function toView(deps: Deps, row: WithdrawalToDecide, viewer: Viewer) {
   }
 }
 
-/** The lowest threshold that the amount exceeds. The one for the operator's staff counts for what they may have requested only. */
+/**
+ * The lowest threshold that the amount exceeds. The one for the operator's staff applies only to what they may have
+ * requested.
+ */
 function findExceeded(row: WithdrawalToDecide): number | null {
   const thresholds = [row.approval_above, row.is_through_operators ? row.operator_approval_above : null]
   const exceeded = thresholds.filter((threshold) => threshold !== null && row.amount > threshold)
   return exceeded.length === 0 ? null : Math.min(...exceeded.map(Number))
 }
 
-/** Only whoever decides learns that a person has to enter the outcome, and what is proposed. */
+/** Only those who decide for the operator see that a person has to enter the outcome, and what is proposed. */
 async function toOutcome(
   deps: Deps,
   { id, status, merchant_id: merchantId }: WithdrawalToDecide,

@@ -9,7 +9,7 @@ export function cspHash(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
-/** The colors of a theme replace those of the page. */
+/** The merchant's color, in a light and a dark shade, replaces that of the page. */
 function colorStyle(color: string): string {
   const { light, dark } = toShades(color)
   const write = ({ color, on }: typeof light) => `:root{--accent:${color};--on-accent:${on}}`
@@ -36,7 +36,7 @@ type Document = {
   language: Language
   title: string
   style: string
-  /** Of the merchant; null for those of Guichê. */
+  /** Of the merchant; null for that of Guichê. */
   color?: string | null
   head?: Html | null
   /** The sites that may frame it, for the messages to them. */

@@ -1,6 +1,6 @@
 /**
- * What a shop's page loads to show the payment page in a dialog or in a place of its own. The frame tells the page what
- * happened; each side checks the other's origin. A page that may not be shown in a frame there opens in the window
+ * What a shop's page loads to show the payment page in a dialog or in an element of its own. The frame tells the page
+ * what happened; each side checks the other's origin. A page that may not be shown in a frame there opens in the window
  * instead, so that a customer can always pay.
  */
 export const embedScript = `(() => {

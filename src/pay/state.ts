@@ -3,7 +3,10 @@ import { failureCodeOf, type TransactionStatus } from '../transactions/status.ts
 /** What a customer sees about a transaction. */
 export type PageState = 'preparing' | 'waiting' | 'expired' | 'canceled' | 'failed' | 'paid' | 'refunded'
 
-/** A dispute is between banks and merchant: for the payer the transaction stays paid, and the page only mentions it. */
+/**
+ * An open dispute is between banks and merchant: for the payer the transaction stays paid, and the page only mentions
+ * the dispute.
+ */
 const states: Readonly<Record<TransactionStatus, PageState>> = {
   PENDING: 'preparing',
   PIX_QRCODE_GENERATED: 'waiting',
@@ -27,7 +30,7 @@ export function pageState(row: StatusFields, now: Date): PageState {
   return isOver && (state === 'waiting' || state === 'failed') ? 'expired' : state
 }
 
-/** Whether the state may still change while the page is open: an expired code may just have been paid. */
+/** Whether the page waits for a payment or its failure: an expired code may just have been paid. */
 export function isOpen({ status }: Pick<StatusFields, 'status'>): boolean {
   return status === 'PENDING' || status === 'PIX_QRCODE_GENERATED'
 }

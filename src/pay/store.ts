@@ -44,7 +44,7 @@ export type PaymentRow = Brand & {
   embed_origins: string[] | null
 }
 
-/** A transaction whose payment was detached from it, because it was for something else, is shown as one without. */
+/** A transaction whose attribution was reversed is shown as one without a payment. */
 export async function findPayment(db: Db, id: string): Promise<PaymentRow | null> {
   const [row] = await db.query<PaymentRow>(
     sql`

@@ -1,6 +1,6 @@
 /**
- * A ticket: the amount, and a stub with the QR code. On a phone the copy-and-paste code comes first, because a phone
- * cannot scan its own screen.
+ * The card looks like a ticket: the amount, and a stub with the QR code. On a phone the copy-and-paste code comes
+ * first, because a phone cannot scan its own screen.
  */
 export const style = `
 :root {

@@ -168,7 +168,7 @@ export const words: Record<Language, Words> = {
     qr: 'Pix QR code',
     updates: 'This page updates when your payment arrives.',
     paidAt: (at) => `Paid on ${at}, Brasília time.`,
-    refundedAt: (at) => `Refunded to the account that paid on ${at}, Brasília time.`,
+    refundedAt: (at) => `Refunded on ${at}, Brasília time, to the account that paid.`,
     close: 'You can close this page.',
     expired: (merchant) =>
       `Do not use this code anymore. Ask ${merchant} for a new one. If you have just paid, confirmation may take a few minutes.`,

@@ -7,7 +7,7 @@ import { assertPayoutsAllowed } from '../ledger/payout-freeze.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 
-/** How long an acquirer may still carry out a request after we stopped waiting for its answer. */
+/** For how long after a request without a certain answer the acquirer may still carry it out. */
 const underWayMs = 10 * 60_000
 
 const disputedMessage = 'The payment is disputed (MED): it is not sent back until that is decided.'

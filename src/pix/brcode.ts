@@ -196,7 +196,7 @@ function readCode(fields: Fields, key?: string, location?: string, recurrenceLoc
   if (!merchantName || !merchantCity) return null
   if (fields.get('53') !== '986' || fields.get('58')?.toUpperCase() !== 'BR') return null
   const kind = location ? 'dynamic' : key ? 'static' : recurrenceLocation ? 'recurrence' : null
-  // Apps would pay a code with both a key and a location differently.
+  // A code with both a key and a location: some apps would pay the key, others the location.
   if (!kind || (key && location)) return null
   const amount = fields.get('54')
   // Some banks print "13.0" into dynamic codes, where the amount has no meaning.

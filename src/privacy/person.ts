@@ -56,7 +56,7 @@ export async function exportPerson(
 
 /**
  * Erases a person: identifying data becomes null, the document a keyed hash. Amounts, ids, histories and the ledger
- * stay. Repeating it changes nothing.
+ * stay. Repeating it erases nothing more, but is recorded again.
  *
  * @throws {AppError} `erasure_not_possible` while any record of the person is open
  */

@@ -14,8 +14,8 @@ const dayMs = 24 * 60 * 60_000
 
 /**
  * Erases persons from records that have reached the retention period: customers, payers and sellers of transactions,
- * and what was written against their disputes; receivers of withdrawals; payers of unattributed payments. A merchant's
- * records are read from its cursor on, which stays at the oldest record that is still needed.
+ * and what was written against their disputes; receivers of withdrawals; payers of payments that were in suspense. A
+ * merchant's records are read from its cursor on, which stays at the oldest record that is still needed.
  */
 export function privacyJobs({ db, clock, key, personalDataDays }: Deps): Record<string, Job> {
   return {

@@ -47,7 +47,7 @@ const idsOf = (records: PersonalRecord[]) => records.map(({ id }) => id)
 const isInQuestion = (record: Sql) => sql`exists (
   select from differences where differences.state = 'open' and ${record})`
 
-/** A charge that may still be paid, or that has a refund in progress, an undecided dispute or an open discrepancy. */
+/** A charge that may still be paid, or that has a refund in progress, an unfinished dispute or an open discrepancy. */
 export const isOpenTransaction = sql`(
   transactions.status in ('PENDING', 'PIX_QRCODE_GENERATED', 'PROCESSING_REFUND', 'BLOCKED', 'PROCESSING_INFRACTION')
   or exists (
@@ -61,7 +61,10 @@ export const isOpenTransaction = sql`(
 export const isOpenWithdrawal = sql`(
   withdrawals.status in ('PENDING', 'PROCESSING') or ${isInQuestion(sql`differences.record_id = withdrawals.id`)})`
 
-/** A payment that is in suspense or being sent back, that has an undecided dispute, or whose transaction is open. */
+/**
+ * A payment that is in suspense or being sent back, that has an unfinished dispute or an open discrepancy, or whose
+ * transaction is open.
+ */
 export const isOpenSuspense = sql`(
   suspense_payments.status in ('held', 'returning')
   or exists (
@@ -146,7 +149,7 @@ export async function eraseSuspensePayers(tx: Tx, ids: string[]): Promise<void> 
 }
 
 /**
- * Events contain the record as it was: they no longer name the person either. Nor do the answers of receivers, which
+ * Events contain the record as it was: erases the person from them as well, and the answers of webhook receivers, which
  * may repeat what was sent to them.
  */
 export async function eraseSnapshots(

@@ -49,7 +49,7 @@ export async function approveProposal(
 }
 
 /**
- * Rejects a proposal: for anyone who could approve it, and for its proposer.
+ * Rejects a proposal: for everyone with the permission of its kind, even if they could not approve it.
  *
  * @throws {AppError} `not_found`, `proposal_not_possible`
  */

@@ -21,8 +21,8 @@ export type NewProposal = {
 export type ProposedOnce = { proposal: ProposalRow; isReplay: boolean }
 
 /**
- * Stores an action that needs a second person until one approves it, and records who proposed it. A person's new
- * proposal replaces their earlier one; the same one again, as by a double click, changes nothing.
+ * Stores an action that needs a second person's approval, and records who proposed it. A person's new proposal replaces
+ * their earlier one; the same one again, as by a double click, changes nothing.
  *
  * @throws {AppError} `proposal_not_possible` while somebody else's proposal about the same record is open
  */

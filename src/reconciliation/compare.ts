@@ -142,15 +142,15 @@ function compareReturn(pair: Pair, { now }: Rules): Found[] {
   const sentAtAcquirer = atAcquirer?.amount ?? 0
   const sentInLedger = (inLedger?.amount ?? 0) - pair.corrected.amount
   if (sentAtAcquirer === sentInLedger) return []
-  const isComing = atAcquirer !== null && isYoung(atAcquirer.at, now)
+  const isRecent = atAcquirer !== null && isYoung(atAcquirer.at, now)
   // An answered refund is posted within seconds; a return under MED at the next check of the payment.
   const isKnown =
     inLedger !== null && (inLedger.processing > 0 || inLedger.isInSuspense || (atAcquirer?.med ?? 0) > inLedger.med)
-  if (isComing && isKnown) return [toFound(pair, { class: 'late', proposal: { action: 'none' } })]
+  if (isRecent && isKnown) return [toFound(pair, { class: 'late', proposal: { action: 'none' } })]
   if (sentAtAcquirer > sentInLedger && isKnown)
     return [toFound(pair, { class: 'return', proposal: { action: 'settle' } })]
-  // The payment is not posted, or in suspense: that is a discrepancy of its own, and the return is investigated after
-  // it.
+  // A payment that is not posted is a discrepancy of its own, which comes first; one in suspense has no merchant's
+  // balance to correct.
   if (!inLedger || inLedger.isInSuspense)
     return [toFound(pair, { class: 'return', proposal: { action: 'investigate' } })]
   return [toFound(pair, { class: 'return', proposal: correct(sentInLedger - sentAtAcquirer) })]

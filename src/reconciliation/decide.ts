@@ -23,8 +23,8 @@ type Proposal = DifferenceRow['proposal']
  * decision is stored afterwards; a correction is posted in the commit of the decision, hence once.
  *
  * @param shown the proposal that the person has read; by default the current one
- * @throws {AppError} `not_found`; `difference_not_possible` when there is nothing to confirm, a run has changed the
- * proposal, or the acquirer does not confirm what it listed
+ * @throws {AppError} `not_found`; `difference_not_possible` when it is decided already, there is nothing to confirm,
+ *   the proposal or either side has changed, or the acquirer does not confirm what it listed
  */
 export async function confirmDifference(
   deps: SettleDeps,

@@ -200,11 +200,11 @@ export async function addWithdrawals(
     where pair.run_id = ${runId} and pair.subject = 'payout' and pair.record_id is null and w.id = pair.named_id`)
 }
 
-/** The maximum time between an operator's entry and its payout in the acquirer's list. */
+/** The maximum time between an operator's entry and its payout in the acquirer's list, in either order. */
 const entryMatchMs = 3 * 24 * 60 * 60_000
 
 /**
- * An operator's entry without a reference takes the reference of a listed payout of the same amount that is in no
+ * A fee draw or a move out without a reference takes the reference of a listed payout of the same amount that is in no
  * withdrawal, in the order of time, and keeps it.
  */
 export async function nameEntries(db: Db, { runId, acquirer }: RunKey): Promise<void> {

@@ -64,7 +64,7 @@ export async function assertStillDiffers(deps: ReconcileDeps, difference: Differ
 /** More than the ledger can have within one millisecond. */
 const pairsMax = 10_000
 
-/** The range around an entry's time when only a list has it: some PSPs' lists have whole seconds. */
+/** The range around the time of a listed payout: some PSPs' lists have whole seconds. */
 const nearMs = 1_000
 
 async function readAtAcquirer(

@@ -11,7 +11,10 @@ import { type CloseDeps, closeDay } from './close.ts'
 import { deletePairs } from './pairs-store.ts'
 import { reconcile, recordRun } from './run.ts'
 
-/** The job that compares or closes what a user requests at the dashboard. Its key is {@link keyOfRun}. */
+/**
+ * The job that compares or closes what a user requests at the dashboard, and compares what the service requests after
+ * the database lost commits. Its key is {@link keyOfRun}.
+ */
 export const requestedRunJob = 'reconciliation.requested-run'
 
 /** The request: a day, which is compared and closed, or a window, which is compared. */
@@ -68,7 +71,7 @@ export function requestedRunJobs(deps: CloseDeps & { log: Logger }): Record<stri
   return {
     [requestedRunJob]: async (payload, stopping) => {
       const { runId, acquirer: name, day, from, to, isOfService = false } = Value.Parse(Payload, payload)
-      // A stop ends no request, and nobody requests the service's own again.
+      // A stop does not cancel a request, and nobody would repeat a request of the service.
       const isRepeated = () => stopping.aborted || isOfService
       // Rows that remain from a process that ended in the middle of this run.
       await deletePairs(deps.db, { runId, before: new Date(0) })

@@ -33,7 +33,7 @@ export async function finishRun(
     where id = ${end.id}`)
 }
 
-/** The end of the last complete rolling run of this acquirer: up to there the ledger was compared without a gap. */
+/** The latest moment up to which a complete rolling run has compared this acquirer. */
 export async function findComparedUntil(db: Db, acquirer: string): Promise<Date | null> {
   const rows = await db.query<{ ends_at: Date }>(sql`
     select ends_at from reconciliation_runs

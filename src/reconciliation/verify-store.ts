@@ -78,7 +78,8 @@ export async function findTouched(db: Db | Tx, window: Window): Promise<RecordKe
 
 /**
  * Checks the ledger against discrepancies: each correction was confirmed by a person, is exact to the cent and posted
- * once; and every transfer with an acquirer's account is with the acquirer of its record.
+ * once; and every transfer with an acquirer's account is with the acquirer of its record. The transfers of operator's
+ * entries are checked in entries/verify-store.ts.
  */
 export async function findCorrectionBreaches(db: Db | Tx, filter: RecordFilter = null): Promise<Breach[]> {
   const misplaced = (await findMisplaced(db, filter)).map((row) => ({
