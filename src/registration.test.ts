@@ -7,7 +7,7 @@ import { registerCallbacks } from './registration.ts'
 
 const key = parseSecretKey(newSecretKey()) ?? expect.unreachable()
 
-/** A PSP that answers the first requests with 503. */
+/** A PSP that answers the first registrations (`failures`) with 503. */
 function psp(failures: number, callbacks: CallbackSettings = {}) {
   const registered: string[] = []
   let left = failures

@@ -8,7 +8,7 @@ import type { NetworkAcquirer } from './network.ts'
 
 const firstRetryMs = 30_000
 const retryMsMax = 60 * 60_000
-// A fast PSP has the address when the service starts; a slow one does not delay the start any longer.
+// How long the start waits for the first registrations: a slow PSP delays it no longer.
 const startWaitsMs = 1_000
 
 type Deps = {
@@ -45,7 +45,7 @@ export async function registerCallbacks(
     if (!isRegistered) void registerLater(deps, one, stopping.signal)
   })
   await Promise.race([Promise.all(first), pause(startWaitsMs, undefined, { ref: false })])
-  // A request in progress ends with its connection.
+  // A request in progress is not awaited.
   return { stop: async () => stopping.abort() }
 }
 

@@ -42,7 +42,7 @@ export type Service = {
   baseUrl: string
   /** The sandbox client's credentials, shown once at the first start that serves requests. */
   newSandbox: SandboxFile | null
-  /** The link for creating the dashboard's first admin; null once there is one. */
+  /** The link for creating the dashboard's first admin; null once there is one, and where this process makes none. */
   firstAdminUrl: string | null
   acquirers: string[]
   /** No real money moves. */
@@ -51,7 +51,7 @@ export type Service = {
   stop(): Promise<void>
 }
 
-/** The only wiring: configuration → database → acquirer → app and worker → listen. */
+/** Creates and connects the parts of the service: configuration → database → acquirer → app and worker → listen. */
 export async function startService({
   config,
   log,
@@ -134,7 +134,7 @@ export async function startService({
       workOn: (notices) => worker?.workOn(notices),
       timedJobs: () => worker?.timedJobs ?? [],
     })
-    // It has all rights, so it exists for simulated money only.
+    // The sandbox client has all scopes, so it exists for simulated money only.
     if (network.sandbox) await makeSandboxClient({ ...deps, dataDir: config.dataDir })
     if (network.environment !== 'simulated') await revokeSandboxClient(deps)
     worker = await startWorker({
@@ -149,7 +149,7 @@ export async function startService({
     const server = app
     stops.push(async () => await server.close())
     await app.listen({ host: config.host, port, backlog: backlogMax })
-    // Nobody has used a service that could not listen.
+    // Only from here on: a service that could not listen has no requests to finish.
     stops.push(async () => await server.drain(config.stopDelaySeconds * 1_000))
     stops.push((await registerCallbacks({ ...deps, cell }, recorded)).stop)
     await saveSetting(db, baseUrlSetting, baseUrl)
@@ -167,7 +167,7 @@ export async function startService({
   }
 }
 
-/** Warns of settings that are safe on a laptop but not if other machines can reach the service. */
+/** Warns of settings that are safe on a laptop, but not with real money or if other machines can reach the service. */
 export function warnOfOpenings({
   config,
   log,

@@ -30,7 +30,7 @@ type Deps = { config: Config; db: Db; log: Logger; registry: Registry; connectMa
  * what is on disk: a commit is not acknowledged before. Nothing is remembered about who has written what, so a write
  * costs nothing, and any number of processes give the same guarantee.
  *
- * @throws {NotItsStandby} if the server of DATABASE_READ_URL answers, and is not a standby of the primary
+ * @throws {NotItsStandby} if the server of DATABASE_READ_URL answers, and is neither the primary nor a standby of it
  */
 export async function openReads({
   config,
@@ -175,7 +175,7 @@ export async function openReads({
   async function check(): Promise<void> {
     const position = await findCommitted()
     if (behind.length < samplesMax) behind.push({ position, at: performance.now() })
-    // It is asked even if nothing was written: it may have gone.
+    // The standby is queried even if nothing was written: it may be away.
     replayed = null
     state = await waitFor(position)
     if (state === 'ready') behind.length = 0
@@ -222,8 +222,8 @@ async function checkServer(standby: Db, primary: Db): Promise<void> {
 }
 
 /**
- * Null if the primary would fail as well, because of the statement or the time that it takes. A standby ends a statement
- * that conflicts with what it replays (40001, 40P01).
+ * Null if the statement itself is at fault: its data (22...), a write (25006), or the time that it takes (57014). A
+ * standby ends a statement that conflicts with what it replays (40001, 40P01).
  */
 function whyFailed(error: unknown): Reason | null {
   if (error instanceof NotItsStandby) return 'away'

@@ -8,7 +8,7 @@ import { differenceClassLabels } from '../reconciliation/difference-class-labels
 import type { Amount, StatementDifference } from '../reconciliation/statement.ts'
 import { pdfFormats } from './fees-pdf.ts'
 
-/** The signed file has all of them. */
+/** Discrepancies that the document shows. The signed file has all of them. */
 const differencesMax = 100
 const qrSize = 110
 

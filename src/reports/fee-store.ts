@@ -48,7 +48,10 @@ export async function sumCharged(db: Reads, merchantId: string, { from, to }: Wi
 
 export type ReturnedRow = { kind: 'fee_returned' | 'fee_return_reversed'; count: number; fee: number }
 
-/** Fees of payments that were returned in a window, with refunds or reversed attributions, and charged again. */
+/**
+ * The fees of payments that were returned in a window, with refunds or reversed attributions, and those that were
+ * charged again.
+ */
 export async function sumReturned(db: Reads, merchantId: string, { from, to }: Window): Promise<ReturnedRow[]> {
   return await db.query<ReturnedRow>(sql`
     select case when kind = 'fee_return_reversed' then kind else 'fee_returned' end as kind,

@@ -14,7 +14,7 @@ export type ScheduleRow = {
   every: Every
   dating: Dating
   language: Language
-  /** Users. */
+  /** Ids of users. */
   recipients: string[]
   is_operators: boolean
   created_by: string
@@ -60,7 +60,7 @@ export async function countSchedules(tx: Tx, merchantId: string): Promise<number
 
 type Seen = { merchantId: string; isOperators: boolean }
 
-/** Those that a side sees, with the last sending of each. */
+/** The schedules that the merchant or the operator (`isOperators`) sees, with the last sending of each. */
 export async function listSchedules(
   db: Db,
   { merchantId, isOperators }: Seen,
@@ -95,7 +95,7 @@ export async function deleteSchedule(tx: Tx, { merchantId, scheduleId }: Schedul
   await tx.query(sql`delete from report_schedules where merchant_id = ${merchantId} and id = ${scheduleId}`)
 }
 
-/** Locks schedules whose period is over. Others that are locked wait for the next call. */
+/** Locks schedules whose period is over. Those that are locked already are left to the next call. */
 export async function lockDueSchedules(tx: Tx, { now, limit }: { now: Date; limit: number }): Promise<ScheduleRow[]> {
   return await tx.query<ScheduleRow>(sql`
     select ${columns} from report_schedules where paused_at is null and due_at <= ${now}
@@ -170,7 +170,8 @@ export async function deleteSendings(tx: Tx, before: Date): Promise<void> {
 
 /**
  * Merchants with a report that was not mailed, and since when the oldest of these is due. The report is still tried, or
- * was given up after `givenUpAfter` and no later one was sent. `client`: the merchant's first; empty for the operator.
+ * was given up after `givenUpAfter` and no later one was sent. `client`: the merchant's first client id; empty for the
+ * operator.
  */
 export async function listUndelivered(
   db: Db,

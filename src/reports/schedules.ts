@@ -23,7 +23,7 @@ import {
 } from './schedule-store.ts'
 import { type Dating, type ReportFormat, reportFormats, reportPermissions } from './write.ts'
 
-/** Whose schedules: a merchant's, or the operator's own (null), as one side sees them. */
+/** The schedules of a merchant or the operator's own (null); `isOperators`: as the operator sees them. */
 export type Scope = { merchantId: string | null; isOperators: boolean }
 
 /** More than anybody reads; each costs a file per period. */
@@ -49,7 +49,7 @@ export function mayReceive({ role, merchant_id: merchantId }: RecipientRow, repo
   return permissions.includes(permissionFor(report))
 }
 
-/** The people whom one side may name. */
+/** The people whom the merchant or the operator (`isOperators`) may name as recipients. */
 export async function listCandidates(db: Db | Tx, { merchantId, isOperators }: Scope): Promise<RecipientRow[]> {
   const people = await listRecipients(db, merchantId)
   return isOperators ? people : people.filter((person) => person.merchant_id === merchantId)

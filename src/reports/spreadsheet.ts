@@ -120,7 +120,7 @@ export type CellWriters = Record<string, (text: string) => string>
 
 /**
  * Turns an export of the API, in pieces, into a file that Excel opens by a double click: named columns, reais instead of
- * cents, Brasília's time, and in Portuguese the separators of Brazil. Excel reads the first three bytes (a BOM) as UTF-8.
+ * cents, Brasília's time, and in Portuguese the separators of Brazil. A BOM at its start tells Excel that it is UTF-8.
  */
 export function createSpreadsheet(
   language: Language,
@@ -135,7 +135,7 @@ export function createSpreadsheet(
   const readRecords = createCsvReader()
   let names: string[] | null = null
 
-  /** The API describes a correction in English, and has what the description is made of. */
+  /** The export describes a correction in English, and has the columns to describe it in another language. */
   function describe(record: string[], text: string): string {
     const cellOf = (name: string) => record[names?.indexOf(name) ?? -1] ?? ''
     const subject = correctedSubjects.find((one) => one === cellOf('corrected_subject'))

@@ -14,7 +14,7 @@ import { type Period, windowOfPeriod } from './period.ts'
 import { walkPosted } from './posted.ts'
 import { createSpreadsheet } from './spreadsheet.ts'
 
-/** The reports of a merchant, and the formats of each. The first is that of programs. */
+/** The reports of a merchant, and the formats of each. The first one is for programs. */
 export const reportFormats = {
   transactions: ['csv', 'excel'],
   withdrawals: ['csv', 'excel'],

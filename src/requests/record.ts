@@ -40,8 +40,8 @@ type Deps = {
 }
 
 /**
- * Records the requests that clients make with their token: every error and a sample of the successes. Most requests cost
- * two look-ups in a map, and nothing waits for the database.
+ * Records the requests that clients make with their token: the errors, up to a limit per minute, and a sample of the
+ * successes. Most requests cost two look-ups in a map, and no response waits for the database.
  */
 export function recordApiRequests(app: Server, deps: Deps): void {
   const { clock, log } = deps

@@ -55,7 +55,7 @@ function redactFields(value: object, known: KnownNames, depth: number): Record<s
   return unknown === 0 ? redacted : { ...redacted, '[unknown fields]': unknown }
 }
 
-/** Amounts have ten digits at most; a CPF has eleven. */
+/** Ten digits at most: the largest charge has eight, and a CPF has eleven. */
 const isPlain = (value: number) => Number.isSafeInteger(value) && Math.abs(value) < 10_000_000_000
 
 /** A field's path in an error, with unknown names replaced. */

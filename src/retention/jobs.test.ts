@@ -162,7 +162,7 @@ it('stops between two statements when the service stops, and continues in the ne
   await insertExchanges(12_345, ago(11))
   await insertNotice('old', 'settled', ago(400))
   const stopping = new AbortController()
-  // After the inbox and the first of three statements on exchanges.
+  // After one statement on the attempts, one on the inbox and the first of three on exchanges.
   const statements = countingDb((count) => count === 3 && stopping.abort())
   expect(await forget({ db: statements.db, stopping: stopping.signal })).toMatchObject({ acquirer_exchanges: 5_000 })
   expect(statements.count()).toBe(3)

@@ -12,8 +12,8 @@ import {
 } from './store.ts'
 
 /**
- * For how many days each is kept. Accounting records (transactions, events, deliveries, ledger, audit log) are kept
- * forever.
+ * For how many days delivery attempts, callbacks and recorded requests to acquirers are kept. Accounting records
+ * (transactions, events, deliveries, ledger, audit log) are kept forever.
  */
 export type Retention = { attemptsDays: number; callbacksDays: number; exchangesDays: number }
 
@@ -24,8 +24,8 @@ export type Retention = { attemptsDays: number; callbacksDays: number; exchanges
 const chunkRows = 5_000
 /**
  * The rest waits for the next run, so that no job blocks its queue for long. These are five million rows of a table,
- * in a minute and a half: more than four times what ten minutes at a thousand transactions a second add, with two
- * attempts each.
+ * in about a minute: more than four times what ten minutes at a thousand transactions a second add, with two attempts
+ * each.
  */
 const chunksMax = 1_000
 

@@ -1,11 +1,11 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
 
 /**
- * A check that is due within these times may be in progress: a lease is a `check_at` too, of one minute for charges and
- * two for payouts. It is left alone, so that no payout is sent while another request for it is open. It comes due soon
- * in any case.
+ * A check that is due within these times is left alone: it comes due soon in any case. That of a payout may be in
+ * progress, because its lease is a `check_at` too, of one minute for refunds and two for withdrawals: no payout is sent
+ * while another request for it is open. Checks of charges have no lease.
  */
-const chargeLeaseMs = 75_000
+const chargeMarginMs = 75_000
 const payoutLeaseMs = 3 * 60_000
 /** Most records of one merchant that one call moves, of each kind. */
 const recordsMax = 100_000
@@ -57,8 +57,8 @@ export async function moveCharges(tx: Tx, { merchantId, seconds, now }: Move, gr
 }
 
 /**
- * Moves earlier the next checks of refunds in progress, or of withdrawals that are not pending review. Returns how many
- * are due now.
+ * Makes the next checks of refunds in progress, or of withdrawals that are not pending review, due earlier. Returns how
+ * many are due now.
  */
 export async function moveChecks(
   tx: Tx,
@@ -125,5 +125,5 @@ export async function addOffset(
 }
 
 const isOpen = ({ merchantId, now }: Pick<Move, 'merchantId' | 'now'>) => sql`
-  merchant_id = ${merchantId} and check_at > ${new Date(now.getTime() + chargeLeaseMs)}
+  merchant_id = ${merchantId} and check_at > ${new Date(now.getTime() + chargeMarginMs)}
   and status in ('PENDING', 'PIX_QRCODE_GENERATED')`

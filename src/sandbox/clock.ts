@@ -102,7 +102,7 @@ export function registerClockRoutes(app: Server, deps: ClockDeps & { sandbox: Sa
  * Lets time pass for one merchant. No clock moves: what waits is made due earlier, never before now, so that every
  * record gets a history that real time could have given it.
  *
- * The simulated network first: what it has done by then is found by the checks that the gateway's part makes due.
+ * The simulated network comes first: the checks that are then made due in Guichê find what it has done.
  */
 export async function advanceClock(
   { db, clock, sandbox, wakeDeliveries }: ClockDeps & { sandbox: SandboxTime },

@@ -3,7 +3,7 @@ import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
 import { ackMaxMs, attributesOf, inBatches, type Message, type Sink } from './sink.ts'
 
 /**
- * SendMessageBatch takes ten messages, and 256 KiB with their attributes:
+ * SendMessageBatch takes ten messages, and 1 MiB with their attributes; before August 2025 it took 256 KiB:
  * docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
  */
 const batchMax = { count: 10, bytes: 200_000 }

@@ -21,7 +21,7 @@ const columns = sql`
 /** An accepted dispute has not ended: the money is returned later. */
 const isOpenDispute = sql`acquirer_state in ('open', 'accepted', 'unknown')`
 
-/** Stores what an acquirer reports about such a dispute; true when that is new. */
+/** Stores what an acquirer reports about such a dispute; true if it, its amount, its status or its deadline is new. */
 export async function saveUnattributedDispute(
   db: Db | Tx,
   { acquirer, found, now }: { acquirer: string; found: DisputeFound; now: Date },

@@ -19,7 +19,7 @@ const rowsOf = rowsParam<OtherCellRow>({
   paidAt: 'timestamptz',
 })
 
-/** Returns all of them that are stored now, and how many of them are new. */
+/** Stores payments of other cells, except those in suspense. Returns all that are stored now, and how many are new. */
 export async function insertOtherCells(
   db: Db,
   rows: OtherCellRow[],

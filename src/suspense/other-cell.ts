@@ -29,7 +29,7 @@ export async function takeOtherCells(deps: Deps, acquirer: string, payments: Pay
   if (newCount > 0)
     deps.log.error(
       { acquirer, cells: [...new Set(rows.map((row) => row.cell))], count: newCount },
-      'payments of another cell arrived at this account, which belongs to one cell only: they were not recorded here',
+      'payments of another cell arrived at this account, which belongs to one cell only: they were not posted here',
     )
   return payments.filter(({ endToEndId }) => !taken.has(endToEndId))
 }

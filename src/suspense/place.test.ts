@@ -83,11 +83,11 @@ it('records a payment that was returned before it was first reported, and closes
 
 it('ignores a return that is not complete yet', async () => {
   const one = withReturns(unattributed(1_000), 1_000)
-  const under = {
+  const incomplete = {
     ...one,
     payment: { ...one.payment, returns: one.payment.returns.map((back) => ({ ...back, isDone: false })) },
   }
-  await place(under)
-  await place(under)
+  await place(incomplete)
+  await place(incomplete)
   expect(await find(one)).toMatchObject([{ status: 'held', taken_amount: 0 }])
 })

@@ -13,7 +13,7 @@ import { takenOf, takeReturns } from './take.ts'
 export const sendBackJob = 'suspense.return'
 export type SendBackPayload = { merchantId: string; id: string }
 
-/** The check finds a return whose job was lost. */
+/** How soon a new return is checked: the check finds one whose job was lost. */
 export const firstCheckMs = 60_000
 
 /**

@@ -165,7 +165,7 @@ type Refused = { reason: string; isTemporary?: boolean; payment: Payment | null;
 
 /**
  * A refused return is certain not to be sent. The payment is back in suspense; after a temporary reason it is sent
- * again with a new id, unless it is disputed by then.
+ * again with a new id, three times at most, unless it is disputed or others have returned more of it by then.
  */
 async function recordRefused(
   deps: SendBackDeps,

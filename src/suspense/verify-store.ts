@@ -152,7 +152,7 @@ export async function findSuspenseBreaches(db: Db | Tx, filter: RecordFilter = n
     rule: 'suspense_payment_once',
     merchantId: row.merchant_id,
     recordId: row.record_id,
-    detail: `the payment ${row.end_to_end} is in suspense, and pays another transaction than the one that it is attributed to`,
+    detail: `the payment ${row.end_to_end} is or was in suspense: the transaction that it pays is not the one that it is attributed to`,
   }))
   return [...transfers, ...undoings, ...misplaced]
 }

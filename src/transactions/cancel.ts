@@ -36,7 +36,7 @@ export async function cancelTransaction(
   })
 }
 
-/** Commits that the cancel is wanted, unless the transaction is not open any more. */
+/** Commits the request to cancel, unless the transaction is not open any more. */
 async function commitRequest(
   deps: SettleDeps,
   key: { merchantId: string; id: string; by: By | null },

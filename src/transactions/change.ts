@@ -34,7 +34,7 @@ export type Move = Omit<Change, 'at'> & { now: Date }
 
 /**
  * Moves locked transactions to other statuses: rows, histories, events and ledger transfers, in the caller's commit.
- * Every status change goes through here, so none happens without its transfers.
+ * Every status change after the creation goes through here, so none happens without its transfers.
  *
  * @param before postings that need the same accounts: all are locked at once, in one order
  * @param own the webhooks that this process sends itself after the commit

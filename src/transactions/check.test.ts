@@ -38,7 +38,7 @@ it('does not expire a code because an older check of its transaction ended late 
   const asItIs = settleDepsWith(service, bank.handle)
   const late = settleDepsWith(service, async (request) => {
     if (!request.path.startsWith('/cob/')) return await bank.handle(request)
-    // Longer than the lease: another process checks, and gets a response.
+    // A minute later, another process checks as well, and gets a response.
     service.clock.advance(61_000)
     await checkDueTransactions(asItIs, never)
     expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')

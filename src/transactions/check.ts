@@ -25,8 +25,8 @@ import {
  */
 export const expiryGraceMs = 5 * 60_000
 /**
- * A charge that the acquirer calls paid without showing the payment is checked until the payment shows: at most once
- * an hour in the end.
+ * The longest pause between checks of an expired charge that the acquirer calls paid without showing the payment. It is
+ * checked until the payment shows.
  */
 const completedPauseMaxMs = 60 * 60_000
 /**

@@ -22,7 +22,7 @@ export function moneyOf(row: ChangedTransaction, { wasPaid, now }: { wasPaid: bo
 
 type RefundMoney = Pick<RefundRow, 'id' | 'merchant_id' | 'amount' | 'fee_amount' | 'fee_returned'>
 
-/** The money of a refund's status: set aside, sent, or given back. The refund changes in the same commit. */
+/** Posts the money of a refund's status: reserved, sent, or released. The refund changes in the same commit. */
 export async function postRefund(
   tx: Tx,
   refund: RefundMoney,
@@ -35,8 +35,8 @@ export async function postRefund(
   }
   switch (status) {
     case 'PROCESSING': {
-      // The returned fee was the merchant's, or was drawn meanwhile: then the operator's own merchant pays what is
-      // missing, an amount that is known only under the locks.
+      // The payment's fee is returned from the merchant's account of fees. If it has too little, because fees were
+      // drawn, the operator's own merchant pays the rest, which is known only under the locks.
       let rest = 0
       const reserved = refundReserved(amount, fee, feeReturned, (missing) => {
         rest = missing

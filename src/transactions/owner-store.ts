@@ -3,12 +3,12 @@ import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { LockedTransaction } from './store.ts'
 
-/** What identifies a transaction that was found by its id alone, its acquirers, and the payment that has paid it. */
+/** What identifies a transaction that was found by its id or its payment alone, its acquirers, and that payment. */
 export type Owner = Pick<LockedTransaction, 'id' | 'merchant_id' | 'acquirer' | 'other_acquirers' | 'end_to_end'>
 
 const ownerColumns = sql`id, merchant_id, acquirer, other_acquirers, end_to_end`
 
-/** The owners of transactions, when only the txid is known. */
+/** The owners of transactions, when only their ids are known. */
 export async function findOwners(db: Db | Tx, ids: string[]): Promise<Owner[]> {
   return await db.query<Owner>(selectByIds(ids, ownerColumns), 'find-owners')
 }

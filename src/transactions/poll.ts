@@ -27,7 +27,7 @@ const overlapMs = 5_000
  * much later.
  */
 const lateMs = 2 * 60_000
-/** How far back the first poll reads, and at most one after a long stop. */
+/** How far back a poll reads at most: the first one, or one after a long stop. */
 const reachMs = 7 * 24 * 60 * 60_000
 const chunkMax = 100
 /** After this many failures in a row the acquirer counts as unavailable: an outage makes no job for each payment. */

@@ -4,7 +4,7 @@ import { type Posting, post } from '../../ledger/post.ts'
 import { disputed, disputeReleased, disputeReturned, returnedUnannounced } from '../../ledger/transfers.ts'
 import { newUuid } from '../../lib/secrets.ts'
 import { changeStatus } from '../change.ts'
-import { leftOf, moveByAffairs } from '../refund/after.ts'
+import { leftOf, moveToImpliedStatus } from '../refund/after.ts'
 import { listRefunds, type RefundRow } from '../refund/store.ts'
 import type { LockedTransaction } from '../store.ts'
 import {
@@ -21,7 +21,7 @@ import {
 export type Opening = Pick<DisputeRow, 'source' | 'acquirer_reference' | 'reason'> & {
   /** By default a new one. */
   id?: string | undefined
-  /** Zero: all that is left of the payment. */
+  /** Zero: all that is left of the payment, or the whole payment for a dispute that has already ended. */
   amount: number
   openedAt: Date
   reported: ReportedState | null
@@ -194,7 +194,7 @@ export async function settleDisputes(tx: Tx, row: LockedTransaction, now: Date):
   if (over?.state === 'open') return await acceptDispute(tx, row, over, now)
   if (over) return await endDispute(tx, row, over, over.returned_amount > 0 ? 'returned' : 'canceled', now)
   await block(tx, row, { refunds, disputes }, now)
-  return await moveByAffairs(tx, row, { refunds, disputes }, now)
+  return await moveToImpliedStatus(tx, row, { refunds, disputes }, now)
 }
 
 /** True when all that was disputed was returned, or when it was accepted and nothing is left to return. */

@@ -198,8 +198,8 @@ export async function countOverdueDisputes(
 type Counts = { open: number; accepted: number; unknown: number; unattributed: number }
 
 /**
- * unknown: open disputes whose status we cannot interpret; unattributed: disputes of payments that belong to no
- * transaction.
+ * unknown: undecided disputes whose last status we cannot interpret; unattributed: disputes that have not ended, of
+ * payments that belong to no transaction.
  */
 export async function countDisputes(db: Db): Promise<Counts> {
   const [counts] = await db.query<Counts>(sql`

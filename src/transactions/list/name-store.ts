@@ -24,7 +24,7 @@ export async function listUncounted(db: Db, before: Date): Promise<string[]> {
 
 /**
  * Counts the next transactions of a merchant, in the order of their creation, up to a moment. Returns their number.
- * The lock keeps other processes away, and those who erase names.
+ * The lock excludes other processes that count, and those that erase names.
  */
 export async function countNames(db: Db, merchantId: string, before: Date, atOnce = countedAtOnce): Promise<number> {
   return await db.transaction(async (tx) => {

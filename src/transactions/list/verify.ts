@@ -27,7 +27,7 @@ export async function verifyDaily(
 }
 
 /**
- * Verifies merchant by merchant, and returns those where something is wrong, with what it is. A merchant that cannot be
+ * Verifies merchant by merchant, and yields those where something is wrong, with what it is. A merchant that cannot be
  * verified is logged with `failure`, and does not stop the others.
  */
 export async function* verifyEach<Wrong>(

@@ -7,21 +7,21 @@ import type { LockedTransaction } from '../store.ts'
 import type { RefundRow, RefundStatus } from './store.ts'
 
 /** What decides the status of a paid transaction. */
-export type Affairs = { refunds: RefundRow[]; disputes: DisputeRow[] }
+export type RefundsAndDisputes = { refunds: RefundRow[]; disputes: DisputeRow[] }
 
 /**
  * Moves a locked transaction to the status that its refunds and disputes imply. A refund may end while the
  * transaction is disputed; its status shows only once the dispute is over.
  */
-export async function moveByAffairs<Row extends LockedTransaction>(
+export async function moveToImpliedStatus<Row extends LockedTransaction>(
   tx: Tx,
   row: Row,
-  affairs: Affairs,
+  lists: RefundsAndDisputes,
   now: Date,
 ): Promise<LockedTransaction> {
-  const to = statusBy(row, affairs)
+  const to = statusBy(row, lists)
   if (to === row.status) return row
-  const error = toErrorMessage(row, to, affairs.refunds)
+  const error = toErrorMessage(row, to, lists.refunds)
   const via = wayTo(row.status, to)
   const from = via ? await changeStatus(tx, row, { to: via, now, checkAt: null, set: {} }) : row
   return await changeStatus(tx, from, { to, now, checkAt: null, set: { error_message: error } })
@@ -31,7 +31,7 @@ export async function moveByAffairs<Row extends LockedTransaction>(
  * As long as part of the payment is left, an undecided dispute decides the status, an accepted one before an open
  * one. INFRACTION: a dispute was lost, or nothing of the payment is left and a part of it was returned under MED.
  */
-function statusBy(row: LockedTransaction, { refunds, disputes }: Affairs): TransactionStatus {
+function statusBy(row: LockedTransaction, { refunds, disputes }: RefundsAndDisputes): TransactionStatus {
   const left = leftOf(row, refunds, 'REFUNDED')
   if (left > 0 && disputes.some(({ state }) => state === 'accepted')) return 'PROCESSING_INFRACTION'
   if (left > 0 && disputes.some(({ state }) => state === 'open')) return 'BLOCKED'
