@@ -36,7 +36,28 @@ export function useLanguage() {
   return useContext(LanguageContext)
 }
 
+const actors = texts({
+  en: { operator: 'Operator', service: 'Guichê', atCommandLine: (name: string) => `${name} (command line)` },
+  pt: { operator: 'Operador', service: 'Guichê', atCommandLine: (name: string) => `${name} (linha de comando)` },
+})
+
+/**
+ * Who did something, from an actor of the API: `user:<address>`, `cli:<name>`, `operator` (what a merchant's users see of
+ * the operator's staff) or `service`.
+ */
+export function nameActor(actor: string, language: Language): string {
+  const t = actors[language]
+  if (actor === 'operator' || actor === 'service') return t[actor]
+  return actor.startsWith('cli:') ? t.atCommandLine(actor.slice('cli:'.length)) : actor.replace(/^user:/, '')
+}
+
 /** The texts in the chosen language. */
 export function useText<Words>(text: Text<Words>): Words {
   return text[useLanguage().language]
+}
+
+/** {@link nameActor} in the chosen language. */
+export function useActorName(): (actor: string) => string {
+  const { language } = useLanguage()
+  return (actor) => nameActor(actor, language)
 }

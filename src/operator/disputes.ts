@@ -12,10 +12,8 @@ import { type DisputeOfClient, findDispute } from '../transactions/dispute/store
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
-/**
- * Under the Central Bank's MED the banks analyse a dispute for seven days and then have 96 hours to return the money.
- */
-const inAllMs = 11 * 24 * 60 * 60_000
+/** Under the Central Bank's MED the banks have 96 hours after the analysis to return the money. */
+const returnMs = 96 * 60 * 60_000
 
 /** Enters a dispute that the operator learned of. The errors are those of `recordDispute`. */
 export async function enterDispute(deps: Deps, opening: Opening): Promise<DisputeView> {
@@ -36,7 +34,7 @@ async function show(db: Db, { id }: { id: string }): Promise<DisputeView> {
 export type DisputeView = ReturnType<typeof toDisputeView>
 
 export function toDisputeView(row: DisputeOfClient) {
-  const opened = row.opened_at.getTime()
+  const analysisEnds = analysisEndsAt(row)
   return {
     id: row.id,
     transactionId: row.transaction_id,
@@ -54,8 +52,8 @@ export function toDisputeView(row: DisputeOfClient) {
     /** True if the acquirer reported it; otherwise an operator entered it manually. */
     isReportedByAcquirer: row.source !== 'operator' || row.acquirer_reference !== null,
     openedAt: row.opened_at.toISOString(),
-    analysisEndsAt: analysisEndsAt(row).toISOString(),
-    endsAt: new Date(opened + inAllMs).toISOString(),
+    analysisEndsAt: analysisEnds.toISOString(),
+    endsAt: new Date(analysisEnds.getTime() + returnMs).toISOString(),
     decidedAt: row.decided_at?.toISOString() ?? null,
     finishedAt: row.finished_at?.toISOString() ?? null,
   }

@@ -118,7 +118,7 @@ async function beginDue({ db, clock }: ReportDeps): Promise<void> {
   })
 }
 
-const keyOf = ({ scheduleId, firstDay }: SendingKey) => `${sendJob} ${scheduleId} ${firstDay}`
+const keyOf = ({ merchantId, scheduleId, firstDay }: SendingKey) => `${sendJob} ${merchantId} ${scheduleId} ${firstDay}`
 
 /**
  * Sends the report of a period to each recipient who has not received it. Throws if a mail was not accepted: the job is

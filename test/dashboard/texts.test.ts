@@ -127,6 +127,16 @@ it('writes the reason of a refused refund and of a PSP’s silence in Portuguese
   expect(writeEntry({ kind: 'acquirer', data: check }, 'pt', formats.pt)).toContain('(o PSP não respondeu a tempo)')
 })
 
+it('names who did something in a timeline, the operator of a merchant’s user too', () => {
+  const by = (actor: string) =>
+    ({ kind: 'operator', data: { actor, action: 'withdrawal.approve', details: null } }) as const
+  const write = (actor: string, language: 'en' | 'pt') => writeEntry(by(actor), language, formats[language])
+  expect(write('operator', 'pt')).toBe('Operador aprovou o saque')
+  expect(write('user:ana@example.com', 'pt')).toBe('ana@example.com aprovou o saque')
+  expect(write('cli:maria', 'en')).toBe('maria (command line): approved the withdrawal')
+  expect(write('service', 'en')).toBe('Guichê: approved the withdrawal')
+})
+
 describe('a refusal', () => {
   const write = (error: AppError, language: 'en' | 'pt') => {
     const { code, message: sentence, details } = error

@@ -292,6 +292,7 @@ describe('a dispute', () => {
     state: string
     amount: number
     blocked: number
+    analysisEndsAt: string
     endsAt: string
     openedAt: string
   }
@@ -313,6 +314,13 @@ describe('a dispute', () => {
     expect(listed).toMatchObject({ transactionId, state: 'open', amount: 700, blocked: 700 })
     const lasts = new Date(listed?.endsAt ?? 0).getTime() - new Date(listed?.openedAt ?? 0).getTime()
     expect(lasts).toBe(11 * 24 * 60 * 60_000)
+    // The PSP's own deadline moves the end of the return with it.
+    const move = (deadline: Date | null) =>
+      service.db.query(sql`update disputes set deadline_at = ${deadline} where id = ${listed?.id ?? ''}`)
+    await move(new Date(Date.parse(listed?.openedAt ?? '') + 12 * 24 * 60 * 60_000))
+    const [moved] = (await list(finance, 'to_answer')).data
+    expect(Date.parse(moved?.endsAt ?? '') - Date.parse(moved?.analysisEndsAt ?? '')).toBe(96 * 60 * 60_000)
+    await move(null)
     const path = `/infraction/${opened.body.id}/decision`
     const elsewhere = `/infraction/${randomUUID()}/decision`
     expect((await post(finance, elsewhere, { transactionId, decision: 'reject' })).status).toBe(422)

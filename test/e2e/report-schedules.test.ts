@@ -239,6 +239,18 @@ it('links to the closed days that are too large for a mail', async () => {
   expect(mail?.text).toMatch(/too large for an e-mail.*\/dashboard\/reconciliation\?tab=days/s)
 })
 
+it('sends the reports of two merchants whose schedules have the same id', async () => {
+  const id = randomUUID()
+  const daily = { id, report: 'transactions', format: 'excel', every: 'day' }
+  const before = mailServer.mails.length
+  for (const by of [owner, outsider])
+    expect((await schedule({ ...daily, recipients: [await idOf(by)] }, { by })).status).toBe(201)
+  await sendDue('2026-04-30T07:00:00-03:00')
+  const sent = mailServer.mails.slice(before).flatMap(({ to }) => to)
+  expect(sent.filter((to) => to !== admin).toSorted()).toEqual([outsider, owner].toSorted())
+  for (const by of [owner, outsider]) await (await as(by)).call(`${path}/${id}`, { method: 'DELETE' })
+})
+
 it('a report is given up, with the reason, when the mail server was removed after its period was over', async () => {
   const { body } = await schedule({ every: 'day', recipients: [await idOf(owner)] })
   const key = { merchantId: await findSandboxMerchant(service), scheduleId: body.id, firstDay: '2026-04-27' }

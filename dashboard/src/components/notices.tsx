@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { request } from '../api.ts'
 import { useFormat } from '../format.ts'
 import { useMay, useUser } from '../session.tsx'
-import { texts, useText } from '../text.ts'
+import { texts, useActorName, useText } from '../text.ts'
 import type { NoticeView } from '../types.ts'
 
 const words = texts({
@@ -49,6 +49,7 @@ const words = texts({
 /** Changes to limits, people and credentials that other admins made within the last week, until this admin marks them as read. */
 export function Notices() {
   const t = useText(words)
+  const nameOf = useActorName()
   const format = useFormat()
   const may = useMay()
   const { id: userId, email, merchant } = useUser()
@@ -76,8 +77,8 @@ export function Notices() {
     >
       {fresh.map(({ id, at, actor, action, clientName, proposedBy }) => (
         <Text key={id} size="sm" style={{ overflowWrap: 'anywhere' }}>
-          <b>{actor.replace(/^\w+:/, '')}</b> {t.actions[action] ?? action} {clientName && t.of(clientName)}{' '}
-          {proposedBy && t.proposedBy(proposedBy.replace(/^\w+:/, ''))}{' '}
+          <b>{nameOf(actor)}</b> {t.actions[action] ?? action} {clientName && t.of(clientName)}{' '}
+          {proposedBy && t.proposedBy(nameOf(proposedBy))}{' '}
           <Text span size="xs" c="dimmed">
             {format.dateTime(at)}
           </Text>

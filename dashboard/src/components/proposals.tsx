@@ -8,7 +8,7 @@ import { useFormat } from '../format.ts'
 import { useRefreshEvery } from '../live.ts'
 import { words as ledgerWords } from '../screens/ledger/text.ts'
 import { useMay } from '../session.tsx'
-import { texts, useLanguage, useText } from '../text.ts'
+import { texts, useActorName, useLanguage, useText } from '../text.ts'
 import type { Account, ProposalView } from '../types.ts'
 import { Section } from './page.tsx'
 
@@ -147,6 +147,7 @@ export function WaitingProposals({ kindPrefix = '' }: { kindPrefix?: string }) {
 /** One proposal: its content, who proposed it and when, and the buttons to decide. */
 export function Proposal({ proposal }: { proposal: ProposalView }) {
   const t = useText(words)
+  const nameOf = useActorName()
   const format = useFormat()
   const { kind, clientName, proposedBy, proposedAt, obstacle, isOwn } = proposal
   const [decision, setDecision] = useState<'approval' | 'rejection' | null>(null)
@@ -158,7 +159,7 @@ export function Proposal({ proposal }: { proposal: ProposalView }) {
         </Text>
         <Content of={proposal} />
         <Text size="xs" c="dimmed">
-          {t.by(proposedBy.replace(/^\w+:/, ''), format.dateTime(proposedAt))}
+          {t.by(nameOf(proposedBy), format.dateTime(proposedAt))}
         </Text>
         {obstacle && <ObstacleNotice obstacle={obstacle} command={`proposal approve ${proposal.id}`} />}
       </div>

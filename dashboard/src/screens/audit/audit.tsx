@@ -11,7 +11,7 @@ import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { periodOf } from '../../periods.ts'
 import { useUser } from '../../session.tsx'
-import { useLanguage, useText } from '../../text.ts'
+import { useActorName, useLanguage, useText } from '../../text.ts'
 import type { ActionName, Actions, CellWriters } from '../../types.ts'
 import { words as ledgerWords } from '../ledger/text.ts'
 import { writeDetails } from './details.ts'
@@ -106,14 +106,17 @@ function Entry({ of: row }: { of: Action }) {
   const path = pathOf(row)
   const toHref = (to: string) =>
     isOperator && merchant !== null ? `${to}?${new URLSearchParams({ client: merchant.clientId })}` : to
-  const address = row.actorName === null ? '' : addressOf(row)
-  const extra = [address, writeDetails(details, { language, format, accounts: useText(ledgerWords).accountNames })]
+  const who = useActorName()(row.actor)
+  const extra = [
+    row.actorName !== null && who,
+    writeDetails(details, { language, format, accounts: useText(ledgerWords).accountNames }),
+  ]
     .filter(Boolean)
     .join(' · ')
   return (
     <div style={{ overflowWrap: 'anywhere' }}>
       <Text size="sm" component="div">
-        <b>{whoOf(row, t)}</b> {before}
+        <b>{row.actorName ?? who}</b> {before}
         {path === null || object === undefined ? (
           object
         ) : (
@@ -133,15 +136,6 @@ function Entry({ of: row }: { of: Action }) {
       )}
     </div>
   )
-}
-
-function whoOf({ actor, actorName }: Action, t: (typeof words)['en']): string {
-  if (actor === 'service') return t.service
-  return actorName ?? (actor.startsWith('cli:') ? t.atServer(actor.slice(4)) : addressOf({ actor }))
-}
-
-function addressOf({ actor }: Pick<Action, 'actor'>): string {
-  return actor.replace(/^user:/, '')
 }
 
 /** The screen of what an entry is about. */

@@ -13,8 +13,6 @@ export const words = texts({
     none: 'Actions of users appear here',
     noMatch: 'No entry matches these filters',
     noMatchYet: 'No match in the entries searched so far',
-    service: 'Guichê',
-    atServer: (name: string) => `${name} (command line)`,
     of: (name: string) => ` of ${name}`,
     areas: {
       payouts: 'Payout freeze',
@@ -128,8 +126,6 @@ export const words = texts({
     none: 'As ações dos usuários aparecem aqui',
     noMatch: 'Nenhum registro com esses filtros',
     noMatchYet: 'Nada encontrado até aqui: veja os registros anteriores',
-    service: 'Guichê',
-    atServer: (name: string) => `${name} (linha de comando)`,
     of: (name: string) => ` de ${name}`,
     areas: {
       payouts: 'Bloqueio de saídas',

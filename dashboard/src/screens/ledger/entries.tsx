@@ -8,7 +8,7 @@ import { Amount } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
 import { useKeyUntilSuccess } from '../../idempotency.ts'
 import { useMay } from '../../session.tsx'
-import { useText } from '../../text.ts'
+import { useActorName, useText } from '../../text.ts'
 import type { EntriesView } from '../../types.ts'
 import { words } from './entries-text.ts'
 import { EntryForm, useEntries } from './entry-form.tsx'
@@ -78,6 +78,7 @@ function EntryRow({
 }) {
   const t = useText(words)
   const names = useText(ledgerWords).accountNames
+  const nameOf = useActorName()
   const format = useFormat()
   return (
     <Group
@@ -104,7 +105,7 @@ function EntryRow({
           )}
         </Text>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          {t.by(createdBy.replace(/^\w+:/, ''), format.dateTime(createdAt))}
+          {t.by(nameOf(createdBy), format.dateTime(createdAt))}
         </Text>
       </div>
       <Amount of={amount} />

@@ -5,7 +5,7 @@ import { Copyable } from '../../components/copy.tsx'
 import { useStatusName } from '../../components/status.tsx'
 import { type Format, useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
-import { useText } from '../../text.ts'
+import { useActorName, useText } from '../../text.ts'
 import type { DifferenceView, Side } from '../../types.ts'
 import { ConfirmDifference, DismissDifference } from './decide.tsx'
 import { type Words, words } from './text.ts'
@@ -126,6 +126,7 @@ function RecordLink({ difference: { record, client, reference } }: { difference:
 
 function Decision({ difference }: { difference: DifferenceView }) {
   const t = useText(words)
+  const nameOf = useActorName()
   const format = useFormat()
   const may = useMay()
   const [dialog, setDialog] = useState<'confirm' | 'dismiss' | null>(null)
@@ -136,7 +137,7 @@ function Decision({ difference }: { difference: DifferenceView }) {
     if (decidedBy === null || decidedAt === null) return null
     return (
       <Text size="sm">
-        {t.decidedBy(decidedBy.replace(/^user:/, ''), format.dateTime(decidedAt))}
+        {t.decidedBy(nameOf(decidedBy), format.dateTime(decidedAt))}
         {reason && `: ${reason}`}
       </Text>
     )

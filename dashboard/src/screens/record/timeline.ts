@@ -1,6 +1,6 @@
 import type { Format } from '../../format.ts'
 import { writeReason } from '../../reason-texts.ts'
-import type { Language } from '../../text.ts'
+import { type Language, nameActor } from '../../text.ts'
 import type { ActionName, Reason, TimelineData } from '../../types.ts'
 import { words as ledger } from '../ledger/text.ts'
 import { writeAttemptError } from '../webhooks/text.ts'
@@ -27,7 +27,8 @@ function inEnglish({ money }: Format): Writers {
       const why = hold === null ? '' : ` · ${{ approval: 'needs approval', duplicate: 'possible duplicate' }[hold]}`
       return `${clientName} requested ${what} ${money(amount)}${externalCode === null ? '' : `, external code ${externalCode}`}${why}`
     },
-    operator: ({ actor, action, details }) => `${nameOf(actor)}: ${textOf(actionsEn, action)}${reasonOf(details)}`,
+    operator: ({ actor, action, details }) =>
+      `${nameActor(actor, 'en')}: ${textOf(actionsEn, action)}${reasonOf(details)}`,
     callback: ({ step, acquirer, endToEnd, state }) => {
       if (step === 'received') return `${acquirer} notified us of payment ${endToEnd}`
       if (state === 'settled') return `Payment ${endToEnd} confirmed by the PSP`
@@ -121,7 +122,8 @@ function inPortuguese({ money }: Format): Writers {
         hold === null ? '' : ` · ${{ approval: 'precisa de aprovação', duplicate: 'possível duplicidade' }[hold]}`
       return `${clientName} pediu ${what} ${money(amount)}${externalCode === null ? '' : `, código externo ${externalCode}`}${why}`
     },
-    operator: ({ actor, action, details }) => `${nameOf(actor)} ${textOf(actionsPt, action)}${reasonOf(details)}`,
+    operator: ({ actor, action, details }) =>
+      `${nameActor(actor, 'pt')} ${textOf(actionsPt, action)}${reasonOf(details)}`,
     callback: ({ step, acquirer, endToEnd, state }) => {
       if (step === 'received') return `${acquirer} notificou o pagamento ${endToEnd}`
       if (state === 'settled') return `Pagamento ${endToEnd} confirmado pelo PSP`
@@ -200,11 +202,6 @@ const actionsPt: Record<RecordAction, string> = {
   'transaction.test-webhook': 'enviou um evento de teste para a webhookUrl',
   'withdrawal.test-webhook': 'enviou um evento de teste para a webhookUrl',
   'webhook.resend': 'reenviou um webhook',
-}
-
-/** An actor without its kind: the name in `user:ana@example.com` or `cli:maria`. */
-function nameOf(actor: string): string {
-  return actor.replace(/^\w+:/, '')
 }
 
 function textOf(texts: Record<string, string>, action: string): string {

@@ -9,7 +9,7 @@ import { ReasonText } from '../../components/reason.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
-import { texts, useText } from '../../text.ts'
+import { texts, useActorName, useText } from '../../text.ts'
 import type { ExplainedRecord, WithdrawalView } from '../../types.ts'
 import { Decisions } from '../withdrawals/decide.tsx'
 import { ReviewBadge, WhyPending } from '../withdrawals/pending-review.tsx'
@@ -27,7 +27,6 @@ const words = texts({
     externalCode: 'External code',
     why: 'Reason',
     waits: 'Pending review',
-    theOperator: 'the operator',
     decisions: {
       'withdrawal.approve': 'Approved by',
       'withdrawal.reject': 'Rejected by',
@@ -44,7 +43,6 @@ const words = texts({
     externalCode: 'Código externo',
     why: 'Motivo',
     waits: 'Aguardando análise',
-    theOperator: 'o operador',
     decisions: {
       'withdrawal.approve': 'Aprovado por',
       'withdrawal.reject': 'Rejeitado por',
@@ -113,14 +111,14 @@ export function WithdrawalReceiver({ client, record }: Props) {
 /** Who approved, rejected, confirmed or canceled it, and when. */
 function useDecisions({ timeline }: ExplainedRecord): Fact[] {
   const t = useText(words)
+  const nameOf = useActorName()
   const format = useFormat()
   return timeline.flatMap((entry): Fact[] => {
     if (entry.kind !== 'operator') return []
     const { action, actor } = entry.data
     const name = t.decisions[action]
     if (name === undefined) return []
-    const who = actor === 'operator' ? t.theOperator : actor.replace(/^\w+:/, '')
-    return [[name, `${who}, ${format.dateTime(entry.at)}`]]
+    return [[name, `${nameOf(actor)}, ${format.dateTime(entry.at)}`]]
   })
 }
 

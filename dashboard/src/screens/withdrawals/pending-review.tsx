@@ -13,7 +13,7 @@ import { useFormat } from '../../format.ts'
 import { useRecordLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { useMay, useUser } from '../../session.tsx'
-import { useText } from '../../text.ts'
+import { useActorName, useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
 import { BulkDecisions } from './bulk.tsx'
 import { Decisions } from './decide.tsx'
@@ -129,6 +129,7 @@ export function WhyPending({
 }) {
   const t = useText(words)
   const format = useFormat()
+  const nameOf = useActorName()
   const at = format.dateTime(createdAt)
   const limit = approvalAbove === null ? null : format.money(approvalAbove)
   const approval =
@@ -140,9 +141,7 @@ export function WhyPending({
       <Text size="xs" c="dimmed">
         {hold === 'approval' && `${approval}. `}
         {hold === 'duplicate' && `${t.reviewReasons.duplicate}. `}
-        {requestedBy === null
-          ? t.requestedByMerchant(at)
-          : t.requestedBy(requestedBy === 'operator' ? t.theOperator : requestedBy.replace(/^user:/, ''), at)}
+        {requestedBy === null ? t.requestedByMerchant(at) : t.requestedBy(nameOf(requestedBy), at)}
       </Text>
       {earlier && (
         <Group gap={8} mt={4}>
