@@ -26,7 +26,10 @@ const removedStatus = 'REMOVIDA_PELO_USUARIO_RECEBEDOR'
 
 const toCode = createDynamicEncoder({ merchantName, merchantCity })
 
-/** `PUT /cob/{txid}` is idempotent: the same content gives the same charge. */
+/**
+ * `PUT /cob/{txid}`: a repeat with the same content gives the same charge. It is refused once the charge is removed,
+ * and always where the dialect refuses repeats.
+ */
 export async function putCharge(network: Network, txid: string, request: HttpRequest): Promise<HttpResponse> {
   if (!isTxid(txid)) return invalidCharge([{ razao: 'O txid não respeita o schema.', propriedade: 'txid' }])
   const body = parseChargeRequest(parseJson(request.body), receiverKey)
@@ -44,7 +47,7 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   }
   const existing = await network.findCharge(charge.id)
-  assert(existing, 'an existing charge was deleted')
+  assert(existing, 'a charge is never deleted')
   if (network.quirks.repeatedCharge === 'refused') {
     return problem('CobDuplicada', 'O campo txid informado já foi utilizado em outra cobrança.')
   }

@@ -13,7 +13,10 @@ const sicoobBalancePath = '/conta-corrente/v4/saldo'
 const disputePaths = /^\/v2\/gn\/infracoes(\/|$)/
 const defencePaths = /^\/v2\/gn\/infracoes\/[^/]+\/defesa\//
 
-/** The error for a request that lacks what this PSP requires of each request. Null if it is complete. */
+/**
+ * The error for a request that lacks the key this PSP requires, or names a longer period or a more precise time than it
+ * accepts. Null if there is none.
+ */
 export function findFault(quirks: Quirks, { query, headers }: HttpRequest): HttpResponse | null {
   const { requiredQuery, requiredHeader } = quirks
   if (requiredQuery !== null && query[requiredQuery] !== simulatorAppKey)

@@ -31,7 +31,7 @@ const DefenceRequest = Compile(
 
 export type DefenceIds = { reference: string; defenceId: string }
 
-/** `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}/arquivos/{idArquivo}`. The same id stores one file. */
+/** `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}/arquivos/{idArquivo}`. A repeat under the same id stores nothing. */
 export async function putDefenceFile(
   network: Network,
   { reference, defenceId }: DefenceIds,
@@ -51,7 +51,7 @@ export async function putDefenceFile(
 }
 
 /**
- * `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}`. A dispute has one defence; a repeat under its id gets the same answer.
+ * `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}`. A dispute has one defence; a repeat under its id gets the same body.
  */
 export async function putDefence(
   network: Network,

@@ -274,7 +274,7 @@ describe('quirks', () => {
     expect(JSON.stringify(santander.body)).not.toContain('0002')
   })
 
-  it('refuse the same address twice at Itaú, and an open one at Inter', async () => {
+  it('refuse the same address twice at Itaú, and one without https at Inter', async () => {
     const path = `/pix_recebimentos/v2/webhook/${receiverKey}`
     const address = { webhookUrl: 'https://guiche.test/once' }
     expect((await sendRequest(at('itau'), requestForms.itau, 'PUT', path, address)).status).toBe(200)

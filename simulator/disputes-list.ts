@@ -6,7 +6,7 @@ import { parsePage, toParameters } from './page.ts'
 import type { Quirks } from './quirks.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
 
-/** Efí returns the last day of its analysis. Seven days are the Central Bank's rule. */
+/** The time that the Central Bank's rule gives for the analysis of a dispute. Efí returns its end. */
 export const analysisMs = 7 * 86_400_000
 
 /**

@@ -3,7 +3,7 @@ import type pg from 'pg'
 /** A dispute (MED) of a payment. */
 export type DisputeRow = {
   id: string
-  /** The number that people quote. */
+  /** The case number that people quote to the PSP. */
   protocol: number
   endToEndId: string
   amount: number
@@ -13,7 +13,7 @@ export type DisputeRow = {
   changedAt: Date
   /** When the money goes back, once the dispute is accepted. */
   returnSettlesAt: Date | null
-  /** Set when the clock was moved. */
+  /** The end of the analysis, if time.ts has moved it; null: seven days after the opening. */
   deadlineAt: Date | null
 }
 

@@ -161,7 +161,7 @@ describe('a dispute', () => {
     expect(await returnsOf(endToEndId)).toHaveLength(1)
   })
 
-  it('is refused when it cannot be', async () => {
+  it('is refused for an unknown payment, too large an amount, an unknown reference and after 80 days', async () => {
     const endToEndId = await paid()
     const open = (more: object) => simulator.openDispute({ endToEndId, ...more })
     expect(await open({ endToEndId: `E${'0'.repeat(31)}` })).toMatchObject({ code: 'payment_unknown' })

@@ -37,8 +37,8 @@ export const disputeWindowDays = 80
 export const returnAfterAcceptanceMs = 1000
 
 /**
- * Opens a dispute as the payer's bank would. With a future `openedAt` it is not shown until then. The result's id is
- * the dispute's.
+ * Opens a dispute as the payer's bank would. With a future `openedAt` it is not shown until then, but already prevents
+ * a second one. The result's id is the dispute's.
  */
 export function openDispute(
   network: Network,

@@ -1,14 +1,14 @@
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 
 /**
- * What goes wrong with a request: the answer is lost before or after it took effect, the PSP fails first, the PSP
- * refuses it, or the PSP answers "not found" although the record exists.
+ * What goes wrong with a request: it times out before or after it took effect, the PSP fails, the PSP refuses it, or
+ * the PSP answers "not found" whether the record exists or not. Only `time_out_after` lets the request take effect.
  */
 export type Disturbance = 'none' | 'time_out_before' | 'time_out_after' | 'error_500' | 'refused' | 'not_found'
 
 /**
  * Decides the fault of each request. Called once per request in the order of arrival, so that a test may count or draw.
- * A slow one delays the answer.
+ * A slow function delays the answer.
  */
 export type Disturb = (request: HttpRequest) => Disturbance | Promise<Disturbance>
 

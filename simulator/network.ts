@@ -30,7 +30,7 @@ export type Network = {
   signer: Signer
   /** Its fault profile: honest unless it was changed. */
   faultProfile: FaultProfileStore
-  // Frequent operations, which share statements with concurrent ones.
+  // Frequent operations. All but `readPix` share statements with concurrent ones.
   /** True when the charge is new. */
   insertCharge(row: ChargeRow): Promise<boolean>
   findCharge(id: string): Promise<ChargeWithPixes | null>

@@ -22,7 +22,7 @@ type Deps = { clock: Clock; tokenKey: Buffer; quirks: Quirks }
  * quirks say.
  *
  * A token is its expiry, its scopes and a keyed hash of both. Every process on this database accepts the tokens of all
- * others, and none stores them.
+ * others, and the database does not store them.
  */
 export function issueToken(deps: Deps & { tokenLimit: TokenLimit }, request: HttpRequest): HttpResponse {
   const { quirks } = deps

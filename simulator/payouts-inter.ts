@@ -10,7 +10,7 @@ import { toInterPayout } from './sent-pix.ts'
 import { isRecord } from './validate.ts'
 import { getPayoutWebhook, putPayoutWebhook } from './webhooks.ts'
 
-/** The payouts of Inter's API Banking. Null for any other path. */
+/** The payouts and the balance of Inter's API Banking. Null for any other path. */
 export function routeInter(
   network: Network,
   { place, last }: { place: string; last: string },
@@ -26,7 +26,7 @@ export function routeInter(
 
 const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** `POST /banking/v2/pix`: the same `x-id-idempotente` always returns the first payout, whatever the body is. */
+/** `POST /banking/v2/pix`: the same `x-id-idempotente` always returns the first payout, whatever valid body it has. */
 async function postPix(network: Network, request: HttpRequest): Promise<HttpResponse> {
   const body = parseJson(request.body)
   const { valor, descricao, destinatario } = isRecord(body) ? body : {}

@@ -30,9 +30,10 @@ export type PixFilter = {
 export type NewPix = Omit<PixRow, 'returns'> & { chargeId: string; isSecond: boolean; behaviours: Behaviour[] }
 
 /**
- * Stores payments and returns their endToEndIds, without those of charges that were removed or, unless a payment is a
- * second one, already paid. Of two concurrent payments the second waits for the first and is refused. This commit waits
- * for the disk: the payer sees the money as gone, and no later commit of the gateway might ever flush it.
+ * Stores payments and returns their endToEndIds, without those of charges that were removed or already paid. A payment
+ * that is marked as second, or that has no txid, may pay a charge again. Of two other concurrent payments the second
+ * waits for the first and is refused. This commit waits for the disk: the payer sees the money as gone, and no later
+ * commit of the gateway might ever flush it.
  */
 export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<string>> {
   // Sorted, because two processes that insert the same ids in opposite order would deadlock.

@@ -7,8 +7,8 @@ const orNull = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([sche
 
 /**
  * A PSP's differences from the Central Bank's API Pix. Each can be set separately; a dialect (dialects.ts) is a set of
- * them. They apply to requests (decode-request.ts, oauth.ts) and to responses (encode-answer.ts). The PSP behind them
- * is always the same.
+ * them. Most translate requests (decode-request.ts, oauth.ts) and responses (encode-answer.ts) of one and the same PSP.
+ * A few change what it does, such as `repeatedCharge` (charges.ts) or `testsWebhook` (webhooks.ts).
  */
 const Quirks = Type.Object(
   {
@@ -17,7 +17,7 @@ const Quirks = Type.Object(
     chargesPath: Type.String({ pattern: '^(/|$)' }),
     /** Prefix of /pix and /webhook. */
     pixPath: Type.String({ pattern: '^(/|$)' }),
-    /** Not in the standard, as at Efí. */
+    /** Whether there are payouts and disputes: the standard has neither. */
     hasPayouts: Type.Boolean(),
     /** The PSP whose payouts API is used. */
     payouts: oneOf('efi', 'inter', 'sicoob'),
@@ -44,7 +44,7 @@ const Quirks = Type.Object(
     /** Limit of one client address. */
     tokensPerMinute: orNull(Type.Integer({ minimum: 1 })),
 
-    // Required in every request.
+    // Required in every request except that for a token; and the times that a list may name.
     requiredQuery: orNull(Type.String()),
     requiredHeader: orNull(oneOf('client_id', 'x-itau-apikey')),
     acceptsMilliseconds: Type.Boolean(),
@@ -72,15 +72,18 @@ const Quirks = Type.Object(
     /** True if answers about a payment name the fee too. */
     hasListedFee: Type.Boolean(),
     /**
-     * Sent Pix as Efí documents them: document masked, no bank code or check digit, the reason of a rejection only in
-     * callbacks.
+     * Sent Pix as Efí documents them: a CPF is masked, the receiver's account is left out, and the reason of a
+     * rejection is only in callbacks.
      */
     hasMaskedPayouts: Type.Boolean(),
 
     // Callbacks.
     /** What happens to the same address for the same key a second time. */
     repeatedWebhook: oneOf('accepted', 'refused'),
-    /** Calls the address without a certificate when it is registered, and accepts it only if that call is refused. */
+    /**
+     * Calls the address without a certificate when it is registered, and refuses it if that call is accepted. A client
+     * can skip the test with `x-skip-mtls-checking: true`.
+     */
     testsWebhook: Type.Boolean(),
     /** A webhook must use https, unless it is on this machine. */
     isWebhookSecure: Type.Boolean(),

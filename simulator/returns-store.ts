@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { isSpiCode, type SpiCode } from './spi-codes.ts'
 import { inTransaction } from './transaction.ts'
 
-/** A return of an incoming Pix. `id` is chosen by the requester, `returnId` by the settlement system. */
+/** A return of an incoming Pix. The requester chooses `id`, and this PSP `returnId` (`rtrId` in the API). */
 export type ReturnRow = {
   endToEndId: string
   id: string

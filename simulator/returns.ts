@@ -23,7 +23,7 @@ export const lateReturnAmount = cents(800_003)
 /** A return of R$ 8,000.04 is refused immediately. */
 export const refusedReturnAmount = cents(800_004)
 
-/** The reason of a rejected return: the balance is insufficient. */
+/** The reason for {@link rejectedReturnAmount}: the balance is insufficient. A fault profile draws any reason. */
 const returnRejection: SpiCode = 'AM04'
 
 /** `PUT /pix/{e2eid}/devolucao/{id}` is idempotent: the same content gives the same return. */

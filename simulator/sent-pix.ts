@@ -6,8 +6,8 @@ import { stateOf } from './settlement.ts'
 import { spiCodes } from './spi-codes.ts'
 
 /**
- * A sent Pix as Efí returns it. Unlike Efí's, `contaBanco` has the account's check digit, the document is not masked,
- * and the reason of a rejection is here too, not only in the callback. `chave` is the key of this PSP's only account.
+ * A sent Pix as Efí returns it, with more than Efí's: `contaBanco`, the document unmasked, and the reason of a
+ * rejection, which Efí gives only in the callback. `chave` is the key of this PSP's only account.
  */
 export function toSentPix(payout: PayoutRow, now: Date) {
   const { receiver } = payout
@@ -79,7 +79,10 @@ function toReturned(returned: PayoutReturnRow) {
   }
 }
 
-/** The body that Inter (API Banking, pix-pagamento) or Sicoob (API Pix Pagamentos) posts when a payout has ended. */
+/**
+ * What Inter (API Banking, pix-pagamento) or Sicoob (API Pix Pagamentos) posts when a payout has ended: the body, and
+ * the suffix of the address.
+ */
 export function toPayoutCallback(
   api: 'inter' | 'sicoob',
   payout: PayoutRow,

@@ -9,9 +9,9 @@ export type Settlement = { settlesAt: Date; rejection: SpiCode | null }
 
 export type SettlementState = 'processing' | 'done' | 'rejected'
 
-/** How long a slow payment stays in process, by the clock. */
+/** How long a slow payment, return or payout stays in process, by the clock. */
 export const slowMs = 600_000
-// A callback then follows the answer to its request, as it nearly always does.
+// With this pause a callback follows the answer to its request, as it nearly always does at a PSP.
 const callbackPauseMs = 50
 
 export function stateOf(settlement: Settlement, now: Date): SettlementState {

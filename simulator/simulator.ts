@@ -57,7 +57,7 @@ export type SimulatorOptions = {
   personality?: FaultProfileInput
 }
 
-/** Beside the PSP itself, what a test or a developer has the network do ({@link Controls}). */
+/** The PSP, and the {@link Controls} with which a test or a developer makes the network act. */
 export type Simulator = Controls & {
   /** Answers a request to the PSP. Never rejects. */
   handle(request: HttpRequest): Promise<HttpResponse>
@@ -73,8 +73,8 @@ export type Simulator = Controls & {
  *
  * Some amounts cause faults: of charges (charges.ts) 4220422 cents is refused, 5040504 is created but answered too
  * late, and 700001 to 700012 are paid in unusual ways (faults/traits.ts); of returns (returns.ts) 800001 to
- * 800004; of payouts 900001 to 900024 (spi-codes.ts) and 900090 to 900092 (payouts.ts). A fault profile causes the same
- * faults at random (faults/profile.ts).
+ * 800004; of payouts 900001 to 900024 (spi-codes.ts) and 900090 to 900092 (payouts.ts). A fault profile causes such
+ * faults at random, and lost answers (faults/profile.ts).
  */
 export async function createSimulator(options: SimulatorOptions): Promise<Simulator> {
   const closing = new AbortController()
@@ -178,9 +178,10 @@ function openQueues(pool: pg.Pool) {
   }
 }
 
-/** Lists that are being read page by page, with the position of the next page. */
+/** How many lists may be read page by page at the same time. */
 const readingsMax = 8
 
+/** A list that is being read page by page, with the position of the next page. */
 type Reading = { total: number; next: { page: number; pageSize: number; after: PixRow | undefined } }
 
 /**

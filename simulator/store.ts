@@ -110,7 +110,7 @@ const schema = `
     pix_key text not null,
     started_at timestamptz(3) not null
   );
-  -- Until when a bank has to decide, if the clock was moved: seven days after the opening where it is null.
+  -- Until when a bank has to decide, if time.ts has moved it: seven days after the opening where it is null.
   alter table simulator.disputes add column if not exists deadline_at timestamptz(3);
   -- When the receiver removed it.
   alter table simulator.charges add column if not exists removed_at timestamptz(3);
@@ -154,7 +154,7 @@ export async function ensureSchema(pool: pg.Pool): Promise<void> {
   }
 }
 
-/** The secrets of the network. `made` are stored if there are none yet. */
+/** The secrets of the network. New ones are stored if there are none yet. */
 export async function loadSecrets(pool: pg.Pool, signingJwk: string): Promise<NetworkSecrets> {
   const made = { token_key: newKey(), location_key: newKey(), signing_jwk: signingJwk }
   await pool.query({
@@ -320,7 +320,7 @@ type ChargeRecord = {
   removed_at: Date | null
 }
 
-/** The account's balance: what arrived less the PSP's fees, less what went back or out; and the disputed part of it. */
+/** The account's balance: what arrived less the PSP's fees, less what went back or out; and the sum in dispute. */
 export async function sumAccount(
   pool: pg.Pool,
   { now, feeBasisPoints }: { now: Date; feeBasisPoints: number },

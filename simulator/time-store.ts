@@ -6,7 +6,7 @@ export type Waiting = { txids: string[]; payoutIds: string[] }
 // Any constant that nothing else in the database locks: the bytes of "simclock".
 const movesLock = '8316298460704760683'
 
-/** Most charges, and most payouts, that are named at once. */
+/** The most charges, and the most payouts, in one answer. */
 const waitingMax = 10_000
 
 /**
@@ -63,7 +63,7 @@ export async function moveTime(client: pg.PoolClient, { chargeIds, payoutIds, se
   const deadline = `coalesce(deadline_at, opened_at + interval '7 days')`
   const ofCharges = `end_to_end_id in (select end_to_end_id from simulator.pix where charge_id = any ($1::uuid[]))`
   return {
-    // Its expiry is its age: the content of a charge, which a repeated request compares, stays.
+    // The creation time moves, not the lifetime: a repeated request compares the lifetime.
     charges: await change<Named>(
       chargeIds,
       `update simulator.charges set created_at = created_at - (${expiry} - ${earlier(expiry)})

@@ -32,7 +32,8 @@ const names = {
 
 /**
  * The certificates in this folder, created if missing. Those of server and client are renewed under the same authority
- * 30 days before they expire, the server's also for a host that it does not name yet.
+ * 30 days before they expire, the server's also for a host that it does not name yet. 30 days before the authority
+ * expires, all are made again.
  */
 export async function openTlsFolder(
   folder: string,

@@ -7,7 +7,7 @@ export type TokenLimit = {
 }
 
 const windowMs = 60_000
-// More than request tokens at the same time here. A full map is emptied.
+// More addresses than request tokens here at the same time. A full map is emptied.
 const addressesMax = 10_000
 
 /** Allows this many in each minute from the first on. Null is no limit. */

@@ -5,7 +5,7 @@ import { receiverAccount, receiverKey } from './receiver-account.ts'
 import { findWebhook, upsertWebhook } from './store.ts'
 import { parseWebhookUrl } from './validate.ts'
 
-/** `PUT /webhook/{chave}`: the address for callbacks about this key. `/pix` is appended to it. */
+/** `PUT /webhook/{chave}`: the address for callbacks about this key. Appends `/pix`, unless `hasPixSuffix` is false. */
 export async function putWebhook(network: Network, chave: string, request: HttpRequest): Promise<HttpResponse> {
   if (chave !== receiverKey) {
     const razao = 'O parâmetro chave não corresponde a uma chave DICT pertencente a este usuário recebedor.'

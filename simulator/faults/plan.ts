@@ -21,8 +21,8 @@ export const otherPayer: AccountHolder = {
 type RequestedPayment = { amount?: Cents | undefined; payer: AccountHolder | null }
 
 /**
- * The Pix of one payment: usually one. An explicit amount or payer is kept. If the charge is already paid, the Pix can
- * only be a second one.
+ * The Pix that one payment makes: usually one. An explicit amount or payer is kept. If the charge is already paid, the
+ * Pix can only be a second one.
  */
 export function planPixes(
   { now, chargeId, profile, defaultPayer }: PlanDeps,

@@ -6,7 +6,7 @@ import { findFaultProfile, saveFaultProfile } from './truth-store.ts'
 export type FaultProfileInput = Partial<FaultProfileFields>
 
 /**
- * A network's fault profile. It is stored with the charges, so that it survives restarts and all processes share it.
+ * A network's fault profile. It is stored in the database, so that it survives restarts and all processes share it.
  */
 export type FaultProfileStore = {
   current(): Promise<FaultProfile>

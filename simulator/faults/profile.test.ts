@@ -210,7 +210,7 @@ describe('a payment', () => {
     expect(await disputes()).toEqual([])
     simulator.clock.advance(1)
     expect(await disputes()).toMatchObject([{ status: 'ABERTA', valor: '10.00' }])
-    // No response has contained its reference.
+    // Decided by the payment's id: no control has returned the dispute's own.
     expect(await simulator.decideDispute({ reference: endToEndId, decision: 'reject' })).toMatchObject({ ok: true })
     expect(await disputes()).toMatchObject([{ status: 'REJEITADA' }])
     const again = await simulator.decideDispute({ reference: endToEndId, decision: 'accept' })

@@ -18,7 +18,7 @@ export const honestProfile: FaultProfileFields = { name: 'honest', seed: 1, trai
 
 /**
  * @param profile its `traits` are added to those of its name. A `key` is the txid of a charge, the endToEndId of a Pix,
- * or the id of a payout or return.
+ * the id of a payout or return, or `remove` and the txid for the removal of a charge.
  */
 export function createFaultProfile({ name, seed, traits }: FaultProfileFields): FaultProfile {
   const all: Traits = { ...presets[name], ...traits }

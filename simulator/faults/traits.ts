@@ -23,7 +23,7 @@ export const behaviourAmounts = {
   contested: cents(700_008),
   /** The receiver's PSP sends no callback. */
   callback_never: cents(700_009),
-  /** It sends the callback twice. */
+  /** It sends a second callback, which contains the payment twice. */
   callback_twice: cents(700_010),
   /** It sends the callback up to 1.5 seconds later, perhaps after those of later payments. */
   callback_late: cents(700_011),
@@ -60,11 +60,11 @@ export const presets = {
   honest: {},
   /** Loses txids, callbacks and answers. */
   forgetful: { without_txid: 0.2, callback_never: 0.5, answer_lost: 0.1 },
-  /** Everything arrives, but late. */
+  /** Payments and callbacks arrive late, and some answers are lost. */
   late: { slow: 0.3, late: 0.2, callback_late: 0.5, answer_lost: 0.1 },
-  /** Payers pay twice, other amounts or from other accounts. */
+  /** Payers pay twice, other amounts, from other accounts or without the txid. */
   careless: { twice: 0.2, other_amount: 0.2, other_payer: 0.2, without_txid: 0.1 },
-  /** An attacker knows the callback address. */
+  /** An attacker knows the callback address; real callbacks are repeated and late. */
   forged: { callback_forged: 0.6, callback_twice: 0.3, callback_late: 0.3 },
   /** Returns and disputes payments, and rejects payouts and returns. */
   quarrelsome: { returned: 0.2, contested: 0.3, payout_rejected: 0.5, return_rejected: 0.3 },

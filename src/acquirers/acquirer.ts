@@ -10,7 +10,7 @@ import type { CallbackAccess } from './callbacks.ts'
  * of its breaker and its certificate in memory only.
  *
  * A method resolves when the outcome is certain, and throws {@link AcquirerUnavailable} when it is unknown: a
- * time-out, a broken connection, a 5xx. Unknown is not failed: the caller repeats the request under the same txid.
+ * time-out, a broken connection, a 5xx. Unknown is not failed: the caller repeats the request under the same id.
  */
 export type Acquirer = {
   readonly name: string
@@ -40,7 +40,7 @@ export type Acquirer = {
    * a payment may have been faster. Idempotent.
    */
   removeCharge(txid: string): Promise<Removal>
-  /** One incoming payment, or null. An endToEndId is case-sensitive. */
+  /** One incoming payment to our key, or null. An endToEndId is case-sensitive. */
   findPayment(endToEndId: string): Promise<Payment | null>
   /** Incoming payments of [from, to], all pages; with `withReturns` only those that have a return. */
   listPayments(range: Range & { withReturns?: boolean } & OnUnreadable): AsyncIterable<Payment>
@@ -124,7 +124,7 @@ export type Removal = { outcome: 'done' } | { outcome: 'refused'; reason: string
 export type Charge = {
   txid: string
   amount: Cents
-  /** The copy-and-paste string (BR Code); null where a found charge has neither a code nor a location. */
+  /** The copy-and-paste string (BR Code); null where a found charge has neither a code nor a usable location. */
   uri: string | null
   createdAt: Date
   expiresAt: Date
@@ -202,8 +202,8 @@ export type Payouts = {
    */
   readonly prepare: ((order: PayoutOrder) => Promise<PayoutPrepared>) | null
   /**
-   * Idempotent under our own id: the same id never sends twice. Throws {@link NeedsPerson} where the request cannot be
-   * repeated safely.
+   * Idempotent: the same `payoutId`, with the reference of `prepare` where there is one, never sends twice. Throws
+   * {@link NeedsPerson} where the request cannot be repeated safely.
    */
   send(order: PayoutOrder & PayoutKey): Promise<PayoutSent>
   /**
@@ -294,9 +294,12 @@ export type CallbackNotice = {
   eventKey: string
   endToEndId: string
   txid: string | null
-  /** Our own id of the payout that the notice is about; null when it is about an incoming payment. */
+  /**
+   * Our own id of the payout that the notice is about; null for an incoming payment, and where the notice names the
+   * payout only by `payoutReference`.
+   */
   payoutId: string | null
-  /** The acquirer's own id of the payout, where the notice has no other. */
+  /** The acquirer's own id of the payout, where the notice has one. */
   payoutReference?: string
 }
 

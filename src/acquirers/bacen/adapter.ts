@@ -32,7 +32,7 @@ export type BacenOptions = {
   profile?: ProtocolProfileOverrides
   /** For each call, including the token that it may need. A request that sends money may have longer (`profile`). */
   timeoutMs?: number
-  /** How often a request without an answer is sent; a request that sends money is never repeated. */
+  /** How often a request is sent until its outcome is known; one that sends money is repeated only after a 401. */
   triesMax?: number
   breaker?: Breaker
   tls?: LiveTls | null

@@ -60,7 +60,7 @@ describe('callbacks', () => {
   })
 
   it.each(['x', [null], { pix: {} }, { pix: null }, { pix: [null] }, { pix: [{ endToEndId: '\u0000' }] }])(
-    'that are none are unreadable: %j',
+    'without any readable entry are unreadable: %j',
     (body) => {
       expect(() => acquirer.readCallback(body)).toThrow(UnreadableCallback)
     },

@@ -13,7 +13,8 @@ export type TlsFiles = {
   keyFile?: string
   caFile?: string
   /**
-   * Called at each reading: it may be renewed with the file that it opens. Throws a sentence where it cannot be read.
+   * Called at each reading: it may be renewed with the file that it opens. Where it cannot be read, throws an error
+   * with a sentence for the operator.
    */
   passphrase?: () => string
 }
@@ -35,7 +36,7 @@ export class TlsFileError extends Error {
 }
 
 /**
- * Reads and checks the files: they exist, are readable, open with the passphrase, are a pair and have not expired.
+ * Reads and checks the files: they exist, are readable, open with the passphrase, are a pair and are valid now.
  *
  * @throws {TlsFileError} for the first that fails
  */

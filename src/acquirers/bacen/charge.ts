@@ -57,7 +57,7 @@ function toPath({ paths }: Deps, txid: string): string {
   return `${paths.cob}/${encodeURIComponent(txid)}`
 }
 
-/** The same for every repeat of a request: it depends on nothing but the input. */
+/** The same for every repeat of a request: it depends on the input and the settings only. */
 function toBody({ chave, chargeFields }: Deps, { expiresInSeconds, amount: requested, texts }: ChargeInput) {
   const charge = { calendario: { expiracao: expiresInSeconds }, valor: { original: toReais(requested) }, chave }
   return texts === undefined ? charge : { ...charge, ...toTextFields(texts, chargeFields) }

@@ -203,7 +203,10 @@ function hostOf(location: string | undefined): string {
   return location !== undefined && URL.canParse(location) ? new URL(location).host : 'elsewhere'
 }
 
-/** A list is put into the field {@link bareList}. Null for anything else that is not a record. */
+/**
+ * A list is put into the fields {@link bareList} and `erros`: it may be one of errors. Null for other JSON that is not
+ * a record; throws where it is not JSON.
+ */
 export function parseBody(body: string): Json | null {
   try {
     const parsed: unknown = JSON.parse(body)

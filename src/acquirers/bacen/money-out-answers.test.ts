@@ -176,7 +176,7 @@ describe('a return of a payout', () => {
       payoutId: id,
     })
 
-  it('hides the payout only if it is done and its amount or its id cannot be read', async () => {
+  it('makes the payout unreadable only if it is done and its amount or its id cannot be read', async () => {
     const done = { rtrId, valor: '0.40', status: 'DEVOLVIDO' }
     const returned = { endToEndIds: [rtrId], amount: 40, at: new Date(now) }
     expect(await find({ status: 'EM_PROCESSAMENTO' }, { status: 'NAO_REALIZADO' }, done)).toMatchObject({ returned })

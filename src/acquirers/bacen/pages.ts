@@ -11,7 +11,7 @@ import type { ProtocolProfile } from './profile.ts'
 import { count, dateTime, isRecord, type Json, list as listOf, record, text } from './read.ts'
 import { isProblem } from './reason.ts'
 
-// A million entries in one range: with more, the range is a mistake, or the PSP pages endlessly.
+// A million entries at 100 a page: with more, the range is a mistake, or the PSP pages endlessly.
 const pagesMax = 10_000
 const dayMs = 24 * 60 * 60_000
 
@@ -75,7 +75,7 @@ function toUnreadable(entry: unknown, { referenceOf }: Pick<ListRequest<unknown>
   return { reference, at: dateTime(fields, 'horario'), raw: Array.from(raw).slice(0, rawLengthMax).join('') }
 }
 
-/** Each part ends a millisecond before the next begins, so that no entry is in two of them. */
+/** Each part ends a millisecond before the next begins, so that `timeOf` keeps each entry in one part only. */
 function* partsOf({ from, to }: Range, daysMax: number | null): Iterable<Range> {
   const lengthMs = daysMax === null ? Number.POSITIVE_INFINITY : daysMax * dayMs
   let start = from.getTime()

@@ -21,7 +21,7 @@ type Deps = { client: Client; paths: ProtocolProfile['paths']; clock: Clock; onU
 
 /**
  * How long a request may be repeated under the same `x-id-idempotente`. Inter documents that the header prevents a
- * second payment, but not for how long: any such store keeps its keys for an hour.
+ * second payment, but not for how long: we assume at least an hour.
  */
 const repeatableMs = 60 * 60_000
 
@@ -84,7 +84,7 @@ async function find(deps: Deps, key: PayoutKey): Promise<PayoutFound | null> {
   }
   const path = `${deps.paths.payout}/${encodeURIComponent(reference)}`
   const answer = await deps.client({ method: 'GET', path })
-  // Inter keeps what it has named, so a refusal is not proof that there is none: null would send the payout once more.
+  // Inter issued this id, so a refusal does not prove that there is no payout: null would send it once more.
   if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to report payout ${payoutId}: ${answer.reason}`)
   return read(deps, reference, record(answer.body, 'transacaoPix'))
 }

@@ -143,7 +143,7 @@ function readReceiver(receiver: Json): AccountHolder | null {
   return { type: document.type === 'CPF' ? 'PF' : 'PJ', name, document: document.value, bankAccount, pix }
 }
 
-/** The total that the receiver has sent back in all parts. One that is not done needs no other field. */
+/** The total that the receiver has sent back in all parts. A part that is not done needs no other field. */
 function readReturned(body: Json, sentAt: Date): PayoutFound['returned'] | null {
   const entries = list(body, 'devolucoes')
   const parts = entries
