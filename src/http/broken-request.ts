@@ -10,8 +10,8 @@ const codes: Record<string, ErrorCode> = {
 }
 
 /**
- * Answers what never reaches a route or a hook, and closes the connection: bytes that are not HTTP, too many headers,
- * and requests that take too long to arrive.
+ * Answers what never reaches a route or a hook, and closes the connection: bytes that are not HTTP, headers that are
+ * too large, and requests that take too long to arrive.
  */
 export function answerBrokenRequest(
   error: Error & { code?: string },

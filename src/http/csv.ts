@@ -32,7 +32,7 @@ export function wantsCsv(request: FastifyRequest): boolean {
 const exportsMax = 2
 /** A client that reads nothing for this long has gone, or blocks what others need. */
 const idleMsMax = 60_000
-/** Bytes buffered for the client. They are produced some hundred rows at a time. */
+/** Bytes buffered for the client. They are produced up to a thousand rows at a time. */
 const bufferBytes = 64 * 1024
 
 /** Per server: how many exports run for each merchant, user or, on a public route, address. */
