@@ -34,9 +34,9 @@ export function rowsParam<Row>(columns: Columns<Row>): (rows: Row[]) => Sql {
 
 /**
  * The same for a prepared statement that runs often with few rows. If PostgreSQL knows the number of rows, it plans the
- * statement again for each number, 0.3 ms each time. It does not know what a subquery returns, so it keeps its plan. For
- * a limit whose value it does not know (here: no limit) it expects a tenth of the ten rows it assumes of `unnest`: so it
- * uses an index per row, even when it plans while the table is empty.
+ * statement again for each number, 0.3 ms each time. It does not know what a subquery returns, so it keeps its plan.
+ * For a limit whose value it does not know (here: no limit) it expects a tenth of the ten rows it assumes of `unnest`:
+ * so it uses an index per row, even when it plans while the table is empty.
  */
 export function smallRowsParam<Row>(columns: Columns<Row>): (rows: Row[]) => Sql {
   return toParam(columns, { first: '(select ', last: ')', limit: ' limit (select null::bigint)' })

@@ -1,12 +1,12 @@
 import type { AppError } from '../lib/errors.ts'
 import { type Sql, sql, type Tx } from './sql.ts'
 
-/** The secrets of one owner in a table: its condition. The caller has locked the merchant's client. */
+/** The secrets of one owner: their table and a condition on its rows. The caller has locked the merchant's client. */
 export type Secrets = { table: Sql; owner: Sql; merchantId: string }
 
 /**
- * Ends an owner's secrets before its next one is inserted: the current one at `until`, and any older one now, so that two
- * at most are valid.
+ * Ends an owner's secrets before its next one is inserted: the current one at `until`, and any older one now, so that
+ * two at most are valid.
  *
  * @param id of the next secret. If the current one has it, its rotation is repeated because the answer was lost: the
  * current one, which nobody has, ends now instead of the one before it, and gets another id.

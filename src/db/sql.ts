@@ -25,9 +25,9 @@ type Query = <Row extends object>(statement: Sql, name?: string) => Promise<Row[
 export type Db = Reads & {
   /**
    * Runs `work` in a transaction at READ COMMITTED; any error thrown by it rolls all of it back. When the connection
-   * breaks during the commit, the outcome is unknown: the caller finds out, and repeats nothing blindly. With an advisory lock
-   * the transaction begins once it has the lock, so its first statement sees everything that the previous holders
-   * committed.
+   * breaks during the commit, the outcome is unknown: the caller finds out, and repeats nothing blindly. With an
+   * advisory lock the transaction begins once it has the lock, so its first statement sees everything that the previous
+   * holders committed.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, lock?: AdvisoryLock): Promise<Result>
   /**
@@ -35,17 +35,19 @@ export type Db = Reads & {
    * that a statement outside of it returned as `committed_xid`. Transactions with asynchronous commit are left out.
    */
   readonly recentXids: number[]
-  /** Only for work in the background: what it works on, and what runs a step of it when it is its turn. */
+  /** Only in a `Db` for background work: the `Db` that it uses, and what runs a step of the work in its turn. */
   readonly background?: { of: Db; step: Step }
 }
 
 export type Step = <Result>(work: () => Promise<Result>) => Promise<Result>
 
-/** Runs statements that only read. A standby may answer them, if it has all that the primary had when the read began. */
+/**
+ * Runs statements that only read. A standby may answer them, if it has all that the primary had when the read began.
+ */
 export type Reads = {
   query: Query
   readonly pool: pg.Pool
-  /** Decides who answers, and waits until a standby is ready to: a read that must take its turn calls this first. */
+  /** Returns what answers: the standby, once it has replayed enough, or the primary. Called before a read queues. */
   ready?(): Promise<{ query: Query }>
 }
 
@@ -60,8 +62,8 @@ export type AdvisoryLock = { number: number; isShared: boolean; isAhead?: boolea
 export type Tx = {
   query: Query
   /**
-   * Sends a statement of which nothing in the transaction needs the result, so that the commit need not wait for its
-   * answer. If it fails, the transaction fails with its error. `send` sends one statement, before it waits for anything.
+   * Sends a statement whose result nothing in the transaction needs, so that the commit need not wait for its answer.
+   * If it fails, the transaction fails with its error. `send` sends one statement, before it waits for anything.
    */
   last(send: () => Promise<unknown>): void
   readonly inTransaction: true
@@ -144,7 +146,7 @@ export function connect(options: ConnectOptions): Db {
   return toDb(pool)
 }
 
-/** More than can be in progress at once: acknowledgements arrive almost in the order of the commits. */
+/** More than 20 connections (the default) can have in progress: acknowledgements arrive almost in commit order. */
 const recentXidsMax = 128
 
 export function toDb(pool: pg.Pool): Db {
@@ -219,7 +221,7 @@ export function toDb(pool: pg.Pool): Db {
   }
 }
 
-/** Runs `work` on one connection, which it may send several statements at once. */
+/** Runs `work` on one connection, on which it may send several statements at once. */
 export async function onConnection<Result>(
   { pool }: Pick<Db, 'pool'>,
   work: (on: { query: Query }) => Promise<Result>,

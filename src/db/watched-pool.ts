@@ -124,8 +124,8 @@ function fail(client: Client, reason: string): void {
 }
 
 /**
- * Processes of the server that work on a statement, and those of them that wait for a standby: to confirm their commit, or
- * another one whose locks they need.
+ * Processes of the server that work on a statement, and those of them that wait for a standby: to confirm their commit,
+ * or another one whose locks they need.
  */
 type Working = { busy: ReadonlySet<number>; unconfirmed: ReadonlySet<number> }
 

@@ -14,8 +14,8 @@ export type DisputeKey = { merchantId: string; transactionId: string; disputeId:
 export type Case = { dispute: DisputeRow; defence: DefenceRow | null; files: FileRow[] }
 
 /**
- * A defence changes under the lock of the transaction, as its dispute does: a dispute that ends waits for the change, or
- * the change sees that it has ended.
+ * A defence changes under the lock of the transaction, as its dispute does: a dispute that ends waits for the change,
+ * or the change sees that it has ended.
  */
 export async function lockCase(tx: Tx, key: DisputeKey): Promise<Case> {
   const row = await lockTransaction(tx, key.merchantId, key.transactionId)

@@ -28,8 +28,8 @@ const sendDefenceJob = 'disputes.send-defence'
 const Payload = Type.Object({ merchantId: Type.String(), transactionId: Type.String(), disputeId: Type.String() })
 
 /**
- * Has a defence sent to the PSP. From now on nothing of it changes, unless the PSP refuses it. A defence after the deadline
- * is sent too: the PSP decides.
+ * Has a defence sent to the PSP. From now on its text and files do not change, unless the PSP refuses it or reopens the
+ * dispute. A defence after the deadline is sent too: the PSP decides.
  *
  * @throws {AppError} `defence_not_possible` with the reason, `validation_failed` without a text
  */
@@ -59,7 +59,8 @@ export async function requestSending(
 }
 
 /**
- * Marks a defence as handed in by a person: by e-mail, or on the PSP's own site. Also one whose sending has no answer yet.
+ * Marks a defence as handed in by a person: by e-mail, or on the PSP's own site. Also one whose sending has no answer
+ * yet.
  *
  * @throws {AppError} `defence_not_possible` with the reason
  */
@@ -88,7 +89,7 @@ export function defenceJobs(deps: WriteDeps): Record<string, Job> {
 async function sendDefence(deps: WriteDeps, key: DisputeKey): Promise<void> {
   const found = await readCase(deps.db, key)
   const { defence } = found
-  // It was handed in meanwhile, another run has recorded the answer, or its text was erased.
+  // It was handed in meanwhile, another run has recorded the answer, the dispute was reopened, or its text was erased.
   if (defence?.state !== 'sending' || defence.erased_at !== null) return
   const outcome = await sendToAcquirer(deps, found, defence)
   await deps.db.transaction(async (tx) => {

@@ -1,9 +1,9 @@
 import { assert } from '../lib/assert.ts'
 
 /**
- * draft: it can be edited; sending: the PSP's answer is not known yet; refused: by the PSP, and can be corrected; sent: the
- * PSP has it; handed_in: a person gave it to the PSP. The outcome is the dispute's own state. The PSP may reopen a dispute
- * that had ended: then its defence is a draft again.
+ * draft: it can be edited; sending: the PSP's answer is not known yet; refused: by the PSP, and can be corrected; sent:
+ * the PSP has it; handed_in: a person gave it to the PSP. The outcome is the dispute's own state. The PSP may reopen a
+ * dispute that had ended: then its defence is a draft again.
  */
 export const defenceStates = ['draft', 'sending', 'refused', 'sent', 'handed_in'] as const
 export type DefenceState = (typeof defenceStates)[number]

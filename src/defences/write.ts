@@ -62,7 +62,7 @@ export async function writeDefence(
  * Adds a file that proves the delivery. The caller chooses its id, so that a repeated upload adds it once.
  *
  * @throws {AppError} `validation_failed` if it is empty, too large, one too many, of another type by its content, or
- *   has the id of another file; `defence_not_possible` once the defence is sent
+ *   has the id of another file; `defence_not_possible` once the defence is sent or the dispute has ended
  */
 export async function addFile(
   deps: WriteDeps,
@@ -93,7 +93,7 @@ export async function addFile(
   })
 }
 
-/** @throws {AppError} `not_found`, or `defence_not_possible` once it is sent */
+/** @throws {AppError} `not_found`, or `defence_not_possible` once the defence is sent or the dispute has ended */
 export async function removeFile(
   deps: WriteDeps,
   key: DisputeKey,

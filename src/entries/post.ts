@@ -90,8 +90,8 @@ class Preview extends Error {
 }
 
 /**
- * Posts an entry in the caller's commit, without writing it to the audit log: {@link postEntry} does that, and the
- * decision of a second person is there already.
+ * Posts an entry in the caller's commit, without writing it to the audit log: {@link postEntry} does that, and an
+ * approved proposal writes its own line.
  */
 export async function post(tx: Tx, input: NewEntry, now: Date): Promise<PostedEntry> {
   const row = toRow(input, now)

@@ -23,7 +23,7 @@ export const creditTypes = ['pay_in', 'write_off'] as const
 
 type CreditType = (typeof creditTypes)[number]
 
-/** Both persons need it. */
+/** Needed to propose and to approve. */
 const permission = 'reconciliation.decide'
 
 /** A transfer between two accounts that no event explains: one person proposes it, another approves it. */
@@ -46,7 +46,7 @@ export const creditProposals: readonly ProposalKind[] = creditTypes.map((type) =
 
 type MoveContent = Amount & { otherCell: string; otherClientId: string }
 
-/** The two halves of a move between cells. The id of the move is that of the record, in both cells. */
+/** The two halves of a move between cells. The id of the move is the record id of both proposals. */
 export const moveProposals: readonly ProposalKind[] = (['move_out', 'move_in'] as const).map((type) => ({
   name: `entry.${type}`,
   permission,
@@ -57,12 +57,12 @@ export const moveProposals: readonly ProposalKind[] = (['move_out', 'move_in'] a
   },
 }))
 
-/** Proposes one half of a move. Its other half is posted in the other cell (operator/moves.ts). */
+/** Proposes one half of a move. The other half is proposed in the other cell (operator/moves.ts). */
 export async function proposeMove(
   deps: { db: Db; clock: Clock },
   { type, merchantId, by, recordId, ...content }: MoveContent & Required<Proposed> & { type: 'move_out' | 'move_in' },
 ): Promise<ProposalRow> {
-  return await keep(deps, `entry.${type}`, content, { merchantId, by, recordId })
+  return await createProposal(deps, `entry.${type}`, content, { merchantId, by, recordId })
 }
 
 /**
@@ -88,7 +88,7 @@ export async function proposeEntry(
   { merchantId, by, recordId, ...content }: ManualEntry & Proposed,
 ): Promise<ProposalRow> {
   assertTwoAccounts(content)
-  return await keep(deps, manualEntryProposal.name, content, { merchantId, by, recordId })
+  return await createProposal(deps, manualEntryProposal.name, content, { merchantId, by, recordId })
 }
 
 /**
@@ -110,7 +110,7 @@ export async function proposeCredit(
   deps: { db: Db; clock: Clock },
   { type, merchantId, by, recordId, ...content }: CreditContent & Proposed & { type: CreditType },
 ): Promise<ProposalRow> {
-  return await keep(deps, `entry.${type}`, content, { merchantId, by, recordId })
+  return await createProposal(deps, `entry.${type}`, content, { merchantId, by, recordId })
 }
 
 /** @throws {AppError} `entry_not_possible` */
@@ -122,7 +122,7 @@ export function assertTwoAccounts({ debit, credit }: Pick<ManualEntry, 'debit' |
   })
 }
 
-async function keep(
+async function createProposal(
   { db, clock }: { db: Db; clock: Clock },
   kind: ProposedAction,
   content: Amount,

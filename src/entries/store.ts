@@ -79,7 +79,7 @@ export async function listEntries(
     order by created_at desc, id`)
 }
 
-/** Merchants whose fees together cover an amount, those with most first; without the operator's own merchant. */
+/** Merchants whose fees together cover an amount, most first; without `except` and the operator's own merchant. */
 export async function findFeeHolders(
   tx: Tx,
   { amount, except }: { amount: number; except: string },

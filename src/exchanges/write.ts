@@ -11,7 +11,8 @@ const intervalMs = 250
 const waitingMax = 2_000
 
 /**
- * Records exchanges with acquirers, best effort: it returns at once, several share a commit, and a failure is ignored.
+ * Records exchanges with acquirers, best effort: it returns at once, several share a commit, and a failure is logged at
+ * `debug`.
  */
 export function createExchangeWriter({ db, log }: { db: Db; log: Logger }): (exchange: Exchange) => void {
   let waiting = 0

@@ -90,13 +90,13 @@ function createTexts(now: Date): Texts {
     webhook_undelivered: ({ type, behind, attempt, ...last }) => {
       const what = type === null ? 'The webhook' : `The webhook ${type} waits for ${behind}, which`
       if (attempt === null) return `${what} has not been delivered yet.`
-      return `${what} has not been delivered yet: ${whatCame(last)} at attempt ${attempt}.`
+      return `${what} has not been delivered yet: ${describeOutcome(last)} at attempt ${attempt}.`
     },
     webhook_delivered: ({ at }) => (at ? `The webhook was delivered at ${time(at)}.` : 'The webhook was delivered.'),
     webhook_refused: ({ type, eventId }) =>
       `The webhook ${type} was not delivered: the receiver answered 410, which means that it wants no more events. ${again(eventId)}`,
     webhook_given_up: ({ type, eventId, ...last }) =>
-      `The webhook ${type} was not delivered: all attempts failed; at the last one, ${whatCame(last)}. ${again(eventId)}`,
+      `The webhook ${type} was not delivered: all attempts failed; at the last one, ${describeOutcome(last)}. ${again(eventId)}`,
   }
 }
 
@@ -119,7 +119,7 @@ function again(eventId: string): string {
   return `POST /webhook/delivery/${eventId}/resend sends it again.`
 }
 
-function whatCame({ httpStatus, error }: { httpStatus: number | null; error: string | null }): string {
+function describeOutcome({ httpStatus, error }: { httpStatus: number | null; error: string | null }): string {
   if (httpStatus !== null) return `the receiver answered ${httpStatus}`
   return error === null ? 'the receiver did not answer' : error.charAt(0).toLowerCase() + error.slice(1)
 }

@@ -51,15 +51,15 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
 /** Whether the settings have an acquirer of this name. */
 export type IsConfigured = (acquirer: string) => boolean
 
-/** A pending record is checked every five minutes, so it may have days of exchanges. The last ones matter. */
+/** An open record is checked every few minutes, so it may have days of exchanges. The last ones matter. */
 const exchangesMax = 500
 const actionsMax = 500
 /** Few records have ten events. Of a transaction with very many partial refunds, only the last are read. */
 const deliveriesMax = 100
 
 /**
- * Leaves out what was done with a payment in suspense for other transactions: it may be attributed to several, one after
- * another, and may be sent back after that.
+ * Leaves out what was done with a payment in suspense for other transactions: it may be attributed to several, one
+ * after another, and may be sent back after that.
  *
  * @param duplicates the payments in suspense that are duplicates of this transaction's payment
  * @param listed in the order of recording

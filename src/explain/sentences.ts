@@ -93,7 +93,7 @@ export function say<Code extends keyof SentenceData>(code: Code, data: SentenceD
   return { code, data } as Sentence
 }
 
-/** A running service is never later than this. */
+/** The service is probably not running when a step is later than this. */
 const lateMs = 60_000
 
 /** When the service takes this step; nothing if it does not do so automatically. */
@@ -109,7 +109,9 @@ export function ifConfigured(
   return isConfigured ? otherwise() : [say('acquirer_not_configured', { acquirer: record.acquirer })]
 }
 
-/** Why something failed. Records store the text in English. The code is null for a text that a PSP or a person wrote. */
+/**
+ * Why something failed. Records store the text in English. The code is null for a text that a PSP or a person wrote.
+ */
 export type Reason = { text: string; code: ReasonCode | null }
 
 const ownReasons = {

@@ -5,7 +5,7 @@ import type { SuspenseStatus } from '../suspense/status.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 import type { WithdrawalStatus } from '../withdrawals/status.ts'
 
-/** The fields of both kinds of records. Nothing about the payer, the customer or the receiver is read. */
+/** The fields of both kinds of records. Nothing that identifies the payer, the customer or the receiver is read. */
 type CommonRow = {
   id: string
   merchant_id: string

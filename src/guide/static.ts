@@ -56,8 +56,8 @@ async function readSite(folder: string, builtAt: number): Promise<Site> {
 }
 
 /**
- * Its pages may only load their own files. Each has the same two short scripts inline, which set the theme before
- * anything is shown: they are allowed by their hash. Style attributes have the colours of samples.
+ * Its pages may only load their own files. Each has the same two short scripts inline, which set the theme and mark a
+ * Mac before anything is shown: they are allowed by their hash. Style attributes have the colours of samples.
  */
 function policyOf(page: string): string {
   const scripts = [...page.matchAll(/<script(?![^>]*\ssrc=)[^>]*>(.*?)<\/script>/gs)].map(

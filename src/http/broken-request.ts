@@ -9,7 +9,10 @@ const codes: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 }
 
-/** Answers bytes that cannot be parsed as HTTP, which never reach a route or a hook, and closes the connection. */
+/**
+ * Answers what never reaches a route or a hook, and closes the connection: bytes that are not HTTP, headers that are
+ * too large, and requests that take too long to arrive.
+ */
 export function answerBrokenRequest(
   error: Error & { code?: string },
   socket: Socket,

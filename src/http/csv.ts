@@ -4,7 +4,7 @@ import Negotiator from 'negotiator'
 import { type TObject, type TProperties, Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
 
-/** What the description of a list says about its export, and the one of the export. */
+/** Parts of the OpenAPI document: what the description of a list says about its export, and that of the export. */
 export const alsoCsv = 'With `.csv` after the address, or `Accept: text/csv`: all matching rows as CSV.'
 export const csvDescription =
   'All matching rows as CSV (RFC 4180), without pages. A cell that begins with `=`, `+`, `-` or `@` gets an ' +
@@ -28,11 +28,11 @@ export function wantsCsv(request: FastifyRequest): boolean {
   return new Negotiator(request).mediaType(['application/json', csvType]) === csvType
 }
 
-/** Concurrent exports of one merchant, or of one user of the operator, per process. A program needs at most two. */
+/** Concurrent exports of one merchant, user or address, per process. A program needs at most two. */
 const exportsMax = 2
 /** A client that reads nothing for this long has gone, or blocks what others need. */
 const idleMsMax = 60_000
-/** Bytes buffered for the client. They are produced some hundred rows at a time. */
+/** Bytes buffered for the client. They are produced up to a thousand rows at a time. */
 const bufferBytes = 64 * 1024
 
 /** Per server: how many exports run for each merchant, user or, on a public route, address. */

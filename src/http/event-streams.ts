@@ -19,7 +19,7 @@ export type EventStream = {
 }
 
 export type EventStreams = {
-  /** Null if too many are open, in all or with this key. `onClose` is called once, however it ends. */
+  /** Null if too many are open, in all or with this key, or after `stop`. `onClose` is called once, however it ends. */
   open(key: string, onClose: () => void): EventStream | null
   /** Ends all streams; none is opened any more. */
   stop(): void

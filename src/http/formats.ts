@@ -8,9 +8,9 @@ import { isInternationalName } from '../lib/text.ts'
 import { detectPixKey, normalizePixKey, type PixKeyType } from '../pix/key.ts'
 
 /**
- * A text format of the API, with the sentence that tells the caller what is expected. `published` is what
- * the OpenAPI document has in its place, for tools that do not know our formats. A pattern accepts everything that the
- * format accepts, and more.
+ * A text format of the API, with the sentence that tells the caller what is expected. `published` is what the OpenAPI
+ * document has in its place, for tools that do not know our formats. A pattern accepts everything that the format
+ * accepts, and may accept more.
  */
 type Format = { accepts: (text: string) => boolean; message: string; published: Published }
 type Published = { format?: string; pattern?: string }
@@ -25,7 +25,7 @@ const formats: Record<string, Format> = {
     accepts: isInternationalName,
     message:
       "may hold letters of any script, digits, spaces and ' ’ - . , & / ( ) º ª, with at least one letter or digit",
-    // Without \\p{L}, which not every language's expressions know.
+    // Without \p{L}, which not every language's expressions know.
     published: { pattern: '^[^!-%*+:-@[-^`{-~]+$' },
   },
   document: {

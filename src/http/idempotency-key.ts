@@ -21,8 +21,10 @@ export const IdempotencyHeaders = Type.Object({
 })
 
 /**
- * Copies the header's key into a body that has none. Runs before validation, so that an invalid key is reported
- * together with all other errors, and the handler finds the key in the body.
+ * Copies the header's key into a body that has none. Runs before validation, so that a key of a wrong length is
+ * reported together with all other errors, and the handler finds the key in the body.
+ *
+ * @throws {AppError} `validation_failed` if the header is not printable ASCII, or differs from the key in the body
  */
 export function takeIdempotencyKeyFromHeader(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   copyKey(request)

@@ -66,10 +66,10 @@ describe('a JSON body', () => {
     ])
   })
 
-  it('is refused unread if it has more values than any valid request', () => {
+  it('is refused before it is parsed if it has more values than any valid request', () => {
     const many = (entry: string, count: number) => `{"items":[${Array(count).fill(entry).join()}]}`
     const refusal = 'The body may have 5000 values at most, counting every field and every entry of a list.'
-    // Counted besides the entries: the object and its list.
+    // Counted besides the entries: the field `items`.
     expect(detailOf(many('1', 4_999))).toBe('no error')
     for (const text of [
       many('1', 5_000),

@@ -16,8 +16,9 @@ export function findJsonNotes(body: unknown): JsonNotes | null {
 }
 
 /**
- * Values in one body: all fields, and all entries of its lists. A valid request has fewer (metadata of 8 KiB, 100 items
- * of 4 fields). 64 KiB can hold 20,000 empty items, which would take 5 ms to parse, check and refuse one by one.
+ * Values in one body: all fields, and all entries of its lists. An empty object or list counts once more. A valid
+ * request has fewer (metadata of 8 KiB, 100 items of 4 fields). 64 KiB can hold 20,000 empty items, which would take
+ * 5 ms to parse, check and refuse one by one.
  */
 const valuesMax = 5_000
 

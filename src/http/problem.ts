@@ -3,7 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { isDatabaseUnavailable } from '../db/sql.ts'
 import { AppError, type ErrorCode, errors } from '../lib/errors.ts'
 
-/** Fastify's own errors, by code. Any other error that is not an AppError is a bug in Guichê: `internal_error`. */
+/** Fastify's own errors, by code. `toAppError` handles the others. */
 const fastifyErrors: Record<string, { code: ErrorCode; detail: string }> = {
   FST_ERR_CTP_INVALID_JSON_BODY: { code: 'malformed_json', detail: 'The body cannot be parsed as JSON.' },
   FST_ERR_CTP_EMPTY_JSON_BODY: { code: 'malformed_json', detail: 'The body is empty. Send a JSON object.' },

@@ -8,8 +8,8 @@ import { setNewest } from '../lib/newest.ts'
 const keysMax = 100_000
 
 /**
- * A shared level that differs by no more than this, or by less than one request, says nothing about other processes:
- * the database was asked a little later than the level was read here.
+ * A shared level that differs by less than is refilled in this time, or by less than one request, says nothing about
+ * other processes: the database was asked a little later than the level was read here.
  */
 const clockErrorSeconds = 0.1
 
@@ -24,7 +24,8 @@ export type RateLimiter = {
   /** Returns the token that `take` took for something that does not count after all. */
   giveBack(key: string, taken: Taken): void
   /**
-   * Sets what was left at a moment in a bucket that other processes use too. Below zero, requests have to be waited for.
+   * Sets what was left at a moment in a bucket that other processes use too. Below zero, requests are refused until it
+   * is refilled.
    */
   setLevel(key: string, level: number, at: Date): void
 }

@@ -21,7 +21,7 @@ export type SecurityLog = (
   about: Subject & { outcome: string; factor?: string | undefined },
 ) => void
 
-/** The errors that concern authentication or authorization. */
+/** The errors that are logged as security events. */
 const refusals: Partial<Record<ErrorCode, SecurityEvent>> = {
   sign_in_failed: 'sign_in.failed',
   second_factor_locked: 'sign_in.failed',
@@ -38,8 +38,8 @@ const refusals: Partial<Record<ErrorCode, SecurityEvent>> = {
 }
 
 /**
- * Equal events within this time give one line, and a second one at the end with their number: a flood must not fill the
- * disk.
+ * Equal events within this time give one line, and a second one at the end with the number of repeats: a flood must not
+ * fill the disk.
  */
 const windowMs = 10_000
 /**

@@ -26,8 +26,8 @@ type Options = { checkWebhookUrl: (url: string) => string | null }
 
 /**
  * Makes Fastify's validator. Bodies are validated strictly, without coercion; texts of a query or path become numbers
- * and arrays. `createPreparer` removes optional fields that are null. The error lists everything that is wrong with a
- * request, and never a submitted value.
+ * and arrays. `createPreparer` removes optional fields that are null. The error lists everything that is wrong with
+ * that part of the request, and never a submitted value.
  */
 export function createValidator(options: Options) {
   const strict = createAjv(false, options)
@@ -155,7 +155,7 @@ function isSound(data: unknown, depth: number): boolean {
   return true
 }
 
-/** Finds control characters, lone surrogates and numbers that JSON cannot represent, at any depth. */
+/** Finds control characters, lone surrogates, numbers that JSON cannot represent, and values nested too deeply. */
 function collectTextFaults(faults: FieldError[], data: unknown, field: string, depth: number): void {
   if (faults.length >= faultsMax) return
   if (typeof data === 'string') {

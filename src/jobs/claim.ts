@@ -44,9 +44,10 @@ export async function isAnyDue(
 }
 
 /**
- * Claims due rows with any lease: an assignment that makes them not due. Concurrent claims skip each other's rows. The
- * rows are chosen once, by their physical place (ctid): with a join the planner could search the whole table for them,
- * or choose again for each row, beyond the limit. A row that changes at that very moment is left for the next claim.
+ * Claims due rows with any lease: an assignment after which no claim finds them. Concurrent claims skip each other's
+ * rows. The rows are chosen once, by their physical place (ctid): with a join the planner could search the whole table
+ * for them, or choose again for each row, beyond the limit. A row that changes at that very moment is left for the next
+ * claim.
  */
 export async function claimRows<Row extends object>(
   db: Db,

@@ -46,7 +46,7 @@ it('runs a scheduled job at the start, and later only when it is needed', async 
   expect(runs).toBeLessThanOrEqual(3)
 })
 
-it('runs one of the jobs at a time that must leave room for others, and each of them', async () => {
+it('runs jobs that must leave room for others one at a time, and all of them', async () => {
   const begun: unknown[] = []
   let release = () => {}
   const slow: Job = async (payload) => {

@@ -6,7 +6,7 @@ import { type Db, detectLostClient, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { jobsChannel } from './store.ts'
 
-/** The first half of an advisory lock's name; the second is the instance. */
+/** The first half of an advisory lock's key; the second is the instance. */
 const lockSpace = 0x6775_6963
 
 /** How often the connection that holds the lock is tested, and how long it may take to answer. */
@@ -16,10 +16,10 @@ const pauseMs = 1_000
 
 /** Machines that synchronize their clocks differ by milliseconds. The alert has the same limit. */
 export const clockDifferenceMaxSeconds = 5
-/** A smaller change of the difference is not stored. */
+/** A smaller change of the difference is not stored, unless it crosses the limit. */
 const clockChangeMinMs = 1_000
 
-/** The number of this process among all that work on the database: what it leases names it. */
+/** Returns a number that no other process on this database has. Its leases carry it. */
 export async function createInstance(db: Db): Promise<number> {
   const [row] = await db.query<{ id: number }>(sql`select nextval('instance_ids') as id`)
   assert(row !== undefined, 'a sequence has a next value')

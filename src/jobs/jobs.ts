@@ -11,7 +11,7 @@ import { insertJobs, insertOrReplaceJob, type JobRow, releaseJobsOf } from './st
 export type Job = (payload: unknown, stopping: AbortSignal) => Promise<void>
 
 export type JobSchedule = {
-  /** The longest pause between two runs, whatever the number of processes. */
+  /** The longest pause before a run that is needed, whatever the number of processes. */
   everySeconds: number
   /** Whether a run would find anything to do. Without it, there is a run each time. */
   isNeeded?: () => Promise<boolean>
@@ -54,7 +54,7 @@ type Options = {
   log: Log
   jobs: Record<string, Job>
   schedules: Record<string, JobSchedule>
-  /** Names of jobs of which a process runs one at a time, and the rest waits: one takes long, and nobody waits for it. */
+  /** Names of jobs that take long and that nobody waits for: of each name a process runs one at a time. */
   oneAtOnce?: string[]
   /** Releases what dead instances had leased in the other queues. */
   releaseLeases?: ReleaseLeases
@@ -63,8 +63,9 @@ type Options = {
 }
 
 /**
- * Runs jobs until stopped. A job that throws is retried after pauses of up to a minute. What a process had in hand when
- * it died is taken over within seconds, because each process holds a database lock for as long as it lives.
+ * Runs jobs until stopped. A job that throws is retried after pauses of up to a minute, or, if it has a schedule, at
+ * its next time. What a process had in hand when it died is taken over within seconds, because each process holds a
+ * database lock for as long as it lives.
  */
 export async function startJobs(options: Options): Promise<Jobs> {
   const { db, instance, log, jobs, schedules, oneAtOnce = [], releaseLeases = async () => {}, onReleased } = options
@@ -91,8 +92,8 @@ export async function startJobs(options: Options): Promise<Jobs> {
     everyMs: everySeconds * 1000,
     isNeeded: isNeeded ?? (async () => true),
   }))
-  // After a crash, nothing should have to wait for its first period. One after another and in one statement: many at the
-  // same time would open as many connections.
+  // After a crash, no job with a short period should have to wait for its first one. One after another and in one
+  // statement: many at the same time would open as many connections.
   const starting = attempt(log, async () => {
     const needed: JobRow[] = []
     for (const { name, everyMs, isNeeded } of all)

@@ -4,8 +4,9 @@ import { registerGauges } from '../lib/gauges.ts'
 import { findJobBacklog, listClocks } from './store.ts'
 
 /**
- * How many jobs wait, and for how long. Read from the database whenever the metrics are requested. `timed`: the names of
- * the jobs whose age counts. One that no process knows, of another version or without its setting, is never done.
+ * How many jobs wait and for how long, the clocks of the machines, and the connections of this process. Read whenever
+ * the metrics are requested. `timed`: the names of the jobs whose age counts. One that no process knows, of another
+ * version or without its setting, is never done.
  */
 export function observeJobs({ db, registry, timed }: { db: Db; registry: Registry; timed: string[] }): void {
   registerGauges(registry, async () => await findJobBacklog(db, timed), [

@@ -2,7 +2,7 @@ import { rowsParam } from '../db/rows-param.ts'
 import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
 import { claimRows } from './claim.ts'
 
-/** Each insert notifies this channel when it commits. */
+/** Notified when jobs were inserted or returned to the queue, and when an instance began. */
 export const jobsChannel = 'jobs'
 
 export type JobRow = { name: string; payload: object; key?: string; runAt?: Date }
@@ -112,8 +112,8 @@ export async function releaseJobsOf(tx: Tx, instances: number[]): Promise<void> 
 const unlocked = sql`locked_by = null, locked_at = null, key = case when attempts < attempts_max then key end`
 
 /**
- * oldestDueSeconds: of those of `timed` that do not run yet. failing: those that failed and will be tried again. givenUp:
- * those that wait for the operator.
+ * oldestDueSeconds: of those of `timed` that do not run yet. failing: those that failed and will be tried again.
+ * givenUp: those that wait for the operator.
  */
 export type JobBacklog = { due: number; oldestDueSeconds: number; failing: number; givenUp: number }
 

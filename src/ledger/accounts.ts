@@ -6,11 +6,12 @@ import { assert } from '../lib/assert.ts'
  * - available: what the merchant may withdraw or refund
  * - reserved: set aside for refunds and withdrawals in progress
  * - blocked: set aside while a payment is disputed (MED)
- * - fees: what the operator has earned from the merchant
+ * - fees: what the operator has earned from the merchant and still has
  * - suspense: received, but not attributed to a transaction
  * - acquirer:<name>: negative, what that acquirer holds for all of these (clearing account). There is one for each
  *   acquirer that has held something.
- * - debt: negative, what the merchant owes, because the money of a disputed payment had already been spent
+ * - debt: negative, what the merchant owes, because money that was taken back had already been spent (a dispute, a
+ *   reversed attribution, a correction); of the operator's own merchant: its losses
  */
 export const fixedAccounts = ['available', 'reserved', 'blocked', 'fees', 'suspense', 'debt'] as const
 

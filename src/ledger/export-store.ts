@@ -3,7 +3,7 @@ import { empty, type Reads, raw, sql } from '../db/sql.ts'
 import { entriesOf, lastIds, type StatementFilters, type StatementRow, statementColumns } from './store.ts'
 import { isPostedWithin } from './window-store.ts'
 
-/** An entry of a statement as exported: with what others know its payment or withdrawal by. */
+/** An entry of a statement as exported: with the bank's and the merchant's identifier of its payment or withdrawal. */
 export type ExportedEntry = StatementRow & { end_to_end: string | null; external_code: string | null }
 
 /** The next entries of an export, without counting: those before an id, the last posted first. */
@@ -49,8 +49,8 @@ const postedSides = { payment: ['credit', 'available'], withdrawal_sent: ['debit
 export type PostedKind = keyof typeof postedSides
 
 /**
- * The next payments, or withdrawals that were sent, in the order of posting, the last first. `until` is null for no end.
- * One index has all of it, and a piece ends after `limit` entries, whatever its window.
+ * The next payments, or withdrawals that were sent, the last posted first. `until` is null for no end. One index has
+ * all of it, and a piece ends after `limit` entries, whatever its window.
  */
 export async function listPosted(
   db: Reads,

@@ -65,7 +65,9 @@ export async function refundFees(
   return { fee: computeFee(rule, amount), feeReturned: rule.returns_payment_fee ? feeReturned : 0 }
 }
 
-/** Fixed part plus basis points of the amount, rounded half up to a cent, within minimum and maximum; 0 without a rule. */
+/**
+ * Fixed part plus basis points of the amount, rounded half up to a cent, within minimum and maximum; 0 without a rule.
+ */
 export function computeFee(rule: FeeParts | null, amount: number): number {
   if (rule === null) return 0
   const share = Math.floor((amount * rule.basis_points + 5_000) / 10_000)

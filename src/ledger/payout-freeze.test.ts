@@ -29,7 +29,7 @@ it('payouts stay frozen if the freeze to which a reason is added is released at 
   expect((await findPayoutFreeze(db))?.reason).toBe('a loss')
 })
 
-it('the freeze that is released is the one that was read about', async () => {
+it('only the freeze that the operator has read about is released', async () => {
   const { db } = database
   const by = { actor: 'cli:test' }
   const deps = { db, clock: { now: () => now } }

@@ -18,10 +18,10 @@ export const payoutsFrozenMessage =
   'Payouts are frozen: withdrawals and refunds wait until the operator has checked the ledger. Nothing is lost; try again later.'
 
 /**
- * Called before money is sent: when a withdrawal or a refund is requested, and again before it is sent.
+ * Called before money is sent: when a withdrawal, a refund or a return from suspense is requested, and again before it
+ * is sent.
  *
- * @throws {AppError} `payouts_stopped` while a payout freeze is active: the ledger is known to be inconsistent and
- *   no operator has released the freeze
+ * @throws {AppError} `payouts_stopped` while a payout freeze is active
  */
 export async function assertPayoutsAllowed(db: Db | Tx): Promise<void> {
   if ((await findPayoutFreeze(db)) === null) return
@@ -32,8 +32,8 @@ export async function assertPayoutsAllowed(db: Db | Tx): Promise<void> {
 }
 
 /**
- * Freezes withdrawals and refunds, never incoming payments. Returns false if a freeze is already active, which keeps its
- * reason.
+ * Freezes withdrawals, refunds and returns from suspense, never incoming payments. Returns false if a freeze is already
+ * active, which keeps its reason.
  */
 export async function freezePayouts(db: Db | Tx, { reason, now }: { reason: string; now: Date }): Promise<boolean> {
   return await insertPayoutFreeze(db, { id: newUuid(), reason, now })
@@ -105,8 +105,8 @@ export async function releasePayouts(
       const detail = `Another payout freeze is active, since ${view.engagedAt}: ${view.reason}`
       throw refusal('release_not_possible', 'changed', detail, { field: 'engagedAt' })
     }
-    // After the update: a loss that adds its reason meanwhile has then committed, or waits for this transaction and then
-    // freezes payouts again.
+    // After the update: a loss that adds its reason meanwhile has then committed, or waits for this transaction and
+    // then freezes payouts again.
     assertChecked(view, isChecked)
     // Several losses make a long reason; the freeze itself keeps it whole.
     const details = {
@@ -182,7 +182,7 @@ export function writeLossReason(lastMarkAt: string): string {
   return `${lossReason}: it has lost what was committed after ${lastMarkAt}. \`npx guiche ledger release\` lists what to check first.`
 }
 
-/** The reason of the freeze when a comparison finds a payout at the acquirer that no withdrawal has. */
+/** The reason of the freeze when a comparison finds that more money left the acquirer than the ledger has. */
 export function writeMoneyLeftReason(acquirer: string, alarm: string): string {
   return `reconciliation of ${acquirer}: ${alarm}. \`npx guiche reconcile list --open\` has it.`
 }

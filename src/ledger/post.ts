@@ -24,8 +24,8 @@ export type Posting = {
 
 /**
  * Posts one business event: locks the merchant's accounts, then writes the transfers and the balances, in the
- * caller's commit, which is sent together with them. Call it last in a transaction, after the locks on records: everyone
- * locks in that order.
+ * caller's commit, which is sent together with them. Call it last in a transaction, after the locks on records:
+ * everyone locks in that order.
  *
  * @throws {AppError} `insufficient_balance` when the available balance would be negative
  */
@@ -74,7 +74,7 @@ function applyPosting(posting: Posting, { balances, clearing }: LockedAccounts):
     const left = { debitBalance: debited.balance, creditBalance: credited.balance }
     return { kind, amount, ...sides, ...left, merchantId, eventKey, recordType, recordId, now, position }
   })
-  // The database refuses an overdraft of any account (ledger_no_overdraft); this one has a message for the caller.
+  // The database refuses overdrafts of other accounts too (ledger_no_overdraft). This one has a message for the caller.
   if (balances.available < 0) throw insufficientBalance()
   return rows
 }

@@ -30,7 +30,7 @@ export function isWithin(window: Window, column: string): Sql {
 }
 
 /**
- * `ledger_transfers` in the form of the table of events: every clearing account is `acquirer`. Other checks verify
+ * `ledger_transfers` with the account names of transfers.ts: every clearing account is `acquirer`. Other checks verify
  * which acquirer it is.
  */
 export const transfersByAccountType = sql`(

@@ -143,7 +143,8 @@ export function attributed(amount: number) {
 }
 
 /**
- * The attribution was wrong: the payment is in suspense again, and {@link paymentReversed} takes it from its transaction.
+ * The attribution was wrong: the payment is in suspense again, and {@link paymentReversed} takes it from its
+ * transaction.
  */
 export function attributionReversed(amount: number) {
   return (): Transfer[] => [{ kind: 'match_undone', debit: 'acquirer', credit: 'suspense', amount }]

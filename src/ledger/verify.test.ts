@@ -76,7 +76,7 @@ describe('a transfer that does not follow from the one before', () => {
     expect(await rulesAfter(insert('12:05:00'), since)).toEqual(['balance_is_sum', 'balance_is_sum', 'running_balance'])
   })
 
-  it('is not searched in earlier transfers', async () => {
+  it('is not searched for in earlier transfers', async () => {
     expect(await rulesAfter(insert('12:05:00'), tomorrow)).toEqual([])
   })
 })

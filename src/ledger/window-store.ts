@@ -5,8 +5,9 @@ type Window = { from: Date | null; until: Date | null }
 
 /**
  * Whether a merchant's transfer was posted in a window. The times of a merchant's transfers grow with their ids, as
- * `insertTransfers` dates them, and the indexes of each account are in the order of the ids: so only the window is read,
- * however long the history before and after it is. A condition on the times as well would make PostgreSQL read them all.
+ * `insertTransfers` dates them, and the indexes of each account are in the order of the ids: so only the window is
+ * read, however long the history before and after it is. A condition on the times as well would make PostgreSQL read
+ * them all.
  */
 export function isPostedWithin(merchantId: string, { from, until }: Window): Sql {
   return sql`true

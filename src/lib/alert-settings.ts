@@ -87,7 +87,7 @@ function toAddresses(text: string): string[] {
   return text.split(',').flatMap((part) => part.trim() || [])
 }
 
-/** Commas alone are none, and alerts would reach nobody. */
+/** False for commas alone: alerts would reach nobody. */
 function areAddresses(text: string): boolean {
   const addresses = toAddresses(text)
   return addresses.length > 0 && addresses.every(isAddress)

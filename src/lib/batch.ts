@@ -11,8 +11,8 @@ export type BatcherOptions<Item, Result> = {
   /** What its batches do, for those who measure them. */
   name: string
   /**
-   * Does the work of a batch in one go and returns the results in the order of its items. After an error it runs again,
-   * item by item.
+   * Does the work of a batch in one go and returns the results in the order of its items. After an error that one item
+   * may have caused, it runs again, item by item.
    */
   run: (items: Item[]) => Promise<Result[]>
   maxBatchSize: number

@@ -1,4 +1,7 @@
-/** The time of the Pix system and of every bank in Brazil. The tz database knows when its clocks change; SQL has the same in brazilian_day(). */
+/**
+ * The time of the Pix system and of every bank in Brazil. The tz database knows when its clocks change; SQL has the
+ * same in brazilian_day().
+ */
 export const brasilia = 'America/Sao_Paulo'
 
 export type Window = { from: Date; to: Date }
@@ -16,7 +19,10 @@ const format = new Intl.DateTimeFormat('en-US', {
   second: 'numeric',
 })
 
-/** What a clock on the wall in Brasília shows at a moment, as if it were UTC: for getUTCHours() and the like. Whole seconds. */
+/**
+ * What a clock on the wall in Brasília shows at a moment, as if it were UTC: for getUTCHours() and the like. Whole
+ * seconds.
+ */
 export function toWallTime(at: Date): Date {
   const shown = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]))
   const part = (type: Intl.DateTimeFormatPartTypes) => shown.get(type) ?? 0

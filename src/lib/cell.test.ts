@@ -44,7 +44,7 @@ describe('an id', () => {
     expect(Array.from({ length: 10_000 }, () => cellOfId(newUuid())).filter((cell) => cell !== null)).toEqual([])
   })
 
-  it('is of another cell only for a cell', () => {
+  it('is of another cell only if it carries one, and only where the installation is a cell', () => {
     expect(isOfOtherCell('a', newIdIn('b'))).toBe(true)
     expect(isOfOtherCell('a', newIdIn('ab'))).toBe(true)
     expect(isOfOtherCell('a', newIdIn('a'))).toBe(false)

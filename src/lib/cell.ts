@@ -102,7 +102,9 @@ export function keyIdPrefix(cell: Cell | null): string {
   return cell === null ? '' : `${cell}.`
 }
 
-/** Only characters that depend on nothing after the prefix: the last ones of a text in base64 depend on what follows. */
+/**
+ * Only characters that depend on nothing after the prefix: the last ones of a text in base64 depend on what follows.
+ */
 function tokenPrefix(cell: Cell): string {
   const bytes = Buffer.from(`{"kid":"${keyIdPrefix(cell)}`)
   return bytes.toString('base64url').slice(0, Math.floor((bytes.length * 8) / 6))

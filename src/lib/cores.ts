@@ -16,7 +16,7 @@ export function countCores(): number {
   return Math.max(1, Math.min(availableParallelism(), Math.floor(readQuota() ?? Number.POSITIVE_INFINITY)))
 }
 
-/** The limit of the process's own control group in cores, and of the one that a container sees as its root. */
+/** The limit in cores of the process's own control group, else of the group that a container sees as its root. */
 function readQuota(): number | null {
   const own = read('/proc/self/cgroup')?.match(/^0::(.*)$/m)?.[1]
   for (const folder of own === undefined ? [''] : [own, '']) {
