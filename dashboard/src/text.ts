@@ -42,8 +42,8 @@ const actors = texts({
 })
 
 /**
- * Who did something, from an actor of the API: `user:<address>`, `cli:<name>`, `operator` (what a merchant's users see of
- * the operator's staff) or `service`.
+ * Who did something, from an actor of the API: `user:<address>`, `cli:<name>`, `operator` (what a merchant's users see
+ * of the operator's staff) or `service`.
  */
 export function nameActor(actor: string, language: Language): string {
   const t = actors[language]

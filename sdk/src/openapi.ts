@@ -280,7 +280,7 @@ export interface components {
             reserved: number;
             /** @description Cents set aside while payments are disputed (MED) */
             blocked: number;
-            /** @description Cents owed, because the money of a disputed payment was already spent; later payments repay it first */
+            /** @description Cents owed, because money that had to be taken back, such as that of a disputed payment, was already spent; later payments repay it first */
             debt: number;
             /**
              * Format: date-time
@@ -1107,7 +1107,7 @@ export interface components {
              * @description The transaction of that record: GET /transaction/{id} shows the refund, the dispute or the correction
              */
             transactionId: string | null;
-            /** @description Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others */
+            /** @description Description of an entry whose recordId cannot be looked up: an entry of the operator, such as pay_in or manual_entry, or a correction. Null for all others */
             description: string | null;
             /**
              * @description Of a correction: what the list of the PSP and the ledger differed about. Null for all others

@@ -16,7 +16,7 @@ export const BalanceView = Type.Object(
     available: Cents('Cents that may be withdrawn or refunded'),
     reserved: Cents('Cents set aside for withdrawals and refunds in progress'),
     blocked: Cents('Cents set aside while payments are disputed (MED)'),
-    debt: Cents('Cents owed, because the money of a disputed payment was already spent; later payments repay it first'),
+    debt: Cents('Cents owed, because money that had to be taken back, such as that of a disputed payment, was already spent; later payments repay it first'),
     at: DateTime('The moment of this balance'),
   },
   {
@@ -56,7 +56,7 @@ export const StatementEntryView = Type.Object(
     ),
     description: Nullable(
       'string',
-      'Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others',
+      'Description of an entry whose recordId cannot be looked up: an entry of the operator, such as pay_in or manual_entry, or a correction. Null for all others',
     ),
     correctedSubject: Type.Unsafe<CorrectedSubject | null>({
       type: ['string', 'null'],

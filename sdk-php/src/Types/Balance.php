@@ -17,7 +17,7 @@ final class Balance extends Model
     public readonly int $reserved;
     /** Cents set aside while payments are disputed (MED). */
     public readonly int $blocked;
-    /** Cents owed, because the money of a disputed payment was already spent; later payments repay it first. */
+    /** Cents owed, because money that had to be taken back, such as that of a disputed payment, was already spent; later payments repay it first. */
     public readonly int $debt;
     /** The moment of this balance. */
     public readonly string $at;

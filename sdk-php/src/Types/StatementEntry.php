@@ -25,7 +25,7 @@ final class StatementEntry extends Model
     public readonly string $recordId;
     /** The transaction of that record: GET /transaction/{id} shows the refund, the dispute or the correction. */
     public readonly ?string $transactionId;
-    /** Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others. */
+    /** Description of an entry whose recordId cannot be looked up: an entry of the operator, such as pay_in or manual_entry, or a correction. Null for all others. */
     public readonly ?string $description;
     /** @var null|'payment'|'return'|'payout' Of a correction: what the list of the PSP and the ledger differed about. Null for all others. */
     public readonly ?string $correctedSubject;

@@ -374,7 +374,7 @@ class Balance(TypedDict):
     blocked: int
     """Cents set aside while payments are disputed (MED)."""
     debt: int
-    """Cents owed, because the money of a disputed payment was already spent; later payments repay it first."""
+    """Cents owed, because money that had to be taken back, such as that of a disputed payment, was already spent; later payments repay it first."""
     at: str
     """The moment of this balance."""
 
@@ -399,7 +399,7 @@ class StatementEntry(TypedDict):
     transactionId: str | None
     """The transaction of that record: GET /transaction/{id} shows the refund, the dispute or the correction."""
     description: str | None
-    """Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others."""
+    """Description of an entry whose recordId cannot be looked up: an entry of the operator, such as pay_in or manual_entry, or a correction. Null for all others."""
     correctedSubject: Literal["payment", "return", "payout", None]
     """Of a correction: what the list of the PSP and the ledger differed about. Null for all others."""
     correctedReference: str | None

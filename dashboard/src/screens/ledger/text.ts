@@ -8,7 +8,7 @@ const accountsEn: Record<Account, [name: string, meaning: string]> = {
   blocked: ['Blocked', 'while payments are in dispute (MED)'],
   fees: ['Fees', 'what the operator has earned'],
   suspense: ['Suspense', 'received but not yet attributed to a charge'],
-  debt: ['Owed', 'disputed payments that were already spent'],
+  debt: ['Owed', 'money that had to be taken back after it was spent'],
   acquirer: ['At the PSPs', 'what the PSPs hold for all of the above, with a minus: together it makes zero'],
 }
 
@@ -18,7 +18,7 @@ const accountsPt: Record<Account, [name: string, meaning: string]> = {
   blocked: ['Bloqueado', 'enquanto há contestação (MED) em aberto'],
   fees: ['Tarifas', 'o que o operador recebeu'],
   suspense: ['Conta transitória', 'recebido e ainda não conciliado com uma cobrança'],
-  debt: ['Dívida', 'valores contestados que já tinham sido gastos'],
+  debt: ['Dívida', 'valores que precisaram ser retirados depois de gastos'],
   acquirer: ['Nos PSPs', 'o que está nos PSPs e cobre tudo acima, com sinal de menos: a soma dá zero'],
 }
 
@@ -29,12 +29,12 @@ const ownAccounts = texts<AccountNames>({
   en: {
     ...accountsEn,
     reserved: ['On its way out', 'withdrawals and refunds in progress'],
-    debt: ['Owed', 'disputed money that was already withdrawn; the next payments repay it'],
+    debt: ['Owed', 'money that had to be taken back after it was withdrawn; the next payments repay it'],
   },
   pt: {
     ...accountsPt,
     reserved: ['A sair', 'saques e devoluções em andamento'],
-    debt: ['A compensar', 'valor contestado que já tinha sido sacado; os próximos pagamentos o compensam'],
+    debt: ['A compensar', 'valor que precisou ser retirado depois de sacado; os próximos pagamentos o compensam'],
   },
 })
 

@@ -56,7 +56,7 @@ export const words = texts({
       returned: 'The bank returns it on its own ten minutes later',
       contested: 'The payer disputes it (MED) two days later',
       callback_never: 'The bank sends no notification: the payment is found in the bank’s list',
-      callback_twice: 'The bank sends the notification twice',
+      callback_twice: 'The bank sends a second notification, with the payment twice',
       callback_late: 'The bank sends the notification a moment later',
       callback_forged: 'Forged notifications come with the real one',
     } as Record<string, string>,
@@ -92,7 +92,7 @@ export const words = texts({
     profileHints: {
       honest: 'Everything works (default).',
       forgetful: 'Loses txids, notifications and responses.',
-      late: 'Payments, notifications and responses come late.',
+      late: 'Payments and notifications come late, and some responses are lost.',
       careless: 'Customers pay twice, pay other amounts, pay from other accounts, or pay without the txid.',
       forged: 'Notifications come twice, out of order, and with forged ones among them.',
       quarrelsome: 'Returns and disputes payments, and rejects withdrawals and refunds.',
@@ -213,7 +213,7 @@ export const words = texts({
     profileHints: {
       honest: 'Tudo funciona (padrão).',
       forgetful: 'Perde txids, notificações e respostas.',
-      late: 'Pagamentos, notificações e respostas chegam atrasados.',
+      late: 'Pagamentos e notificações chegam atrasados, e algumas respostas se perdem.',
       careless: 'Clientes pagam duas vezes, outros valores, de outras contas ou sem o txid.',
       forged: 'Notificações chegam repetidas, fora de ordem e misturadas com falsas.',
       quarrelsome: 'Devolve e contesta pagamentos, e rejeita saques e devoluções.',
