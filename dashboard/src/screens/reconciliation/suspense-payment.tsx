@@ -77,7 +77,10 @@ export default function SuspensePayment() {
           <Proposal proposal={data.proposal} />
         </Section>
       )}
-      {data.status === 'held' && !data.proposal && <Candidates payment={data} isDecider={isDecider} />}
+      {/* After a part was returned, the rest can only be sent back. */}
+      {data.status === 'held' && data.returnedByOthers === 0 && !data.proposal && (
+        <Candidates payment={data} isDecider={isDecider} />
+      )}
     </Page>
   )
 }
