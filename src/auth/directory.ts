@@ -27,7 +27,7 @@ export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): 
   // In the order in which they were read.
   const known = new Map<string, { reading: Reading; usedAt: number }>()
 
-  /** Takes out the clients that are due to be read again. Returns the active ones with the time of their last request. */
+  /** Takes out the clients that are due to be read again. Returns the active ones, with their last request’s time. */
   function takeActive(now: number): [clientId: string, usedAt: number][] {
     const active: [string, number][] = []
     for (const [clientId, { reading, usedAt }] of known) {

@@ -93,11 +93,11 @@ it('leaves a notice to the process that stored it, and takes it over when the le
   await keep(reported)
   service.clock.advance(leaseMs - 1)
   // Once this one is paid, the inbox has been searched.
-  const other = await payMany(1)
-  await keep(other)
+  const next = await payMany(1)
+  await keep(next)
   await service.db.query(sql`
-    update callback_inbox set check_at = ${service.clock.now()} where event_key = ${other[0]?.notices[0]?.eventKey ?? ''}`)
-  await expectPaidOnce(other)
+    update callback_inbox set check_at = ${service.clock.now()} where event_key = ${next[0]?.notices[0]?.eventKey ?? ''}`)
+  await expectPaidOnce(next)
   expect((await stateOf(reported)).map(({ state }) => state)).toEqual(['received', 'received', 'received'])
   service.clock.advance(1)
   await expectPaidOnce(reported)
