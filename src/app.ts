@@ -175,8 +175,8 @@ export async function createApp(given: AppDeps): Promise<Server> {
     ...sessionDeps,
     oidc: config.oidc && createOidcClient(config.oidc, deps),
     // Some failures at once, then one every few seconds: at most 9,000 guesses a day from one address for one person,
-    // of 10^18 possible passwords or more. From an address where the person signed in before, more than anybody types
-    // by hand.
+    // of 10^18 possible passwords or more. From a browser or an address where the person signed in before, more than
+    // anybody types by hand.
     limits: {
       perAddress: limit('sign-in', 0.2, 20),
       perPerson: limit('sign-in-person', 0.1, 10),

@@ -13,7 +13,7 @@ const failuresMax = 5
 const pauseMs = { first: 2_000, max: 60_000 }
 
 export type Breaker = {
-  /** Makes the call, or throws {@link AcquirerUnavailable} at once while the circuit is open: then nothing was sent. */
+  /** Makes the call, or throws {@link AcquirerUnavailable} at once during a pause: then nothing was sent. */
   guard<Result>(call: () => Promise<Result>): Promise<Result>
   isClosed(): boolean
   /** Whether a request would not be sent now. Later, while the circuit is still open, one is sent to test it. */

@@ -168,7 +168,7 @@ describe('a further value that a PSP requires', () => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  it('is a longer time-out for outgoing money: a refund at Itaú has 30 seconds, whatever timeoutMs is', async () => {
+  it('is a longer time-out for outgoing money: a refund at Itaú has at least 30 seconds', async () => {
     for (const [name, leastMs] of [
       ['itau', 30_000],
       ['efi', 10_000],

@@ -10,7 +10,7 @@ const dayMs = 24 * 60 * 60_000
 export function createRequestObserver(registry: Registry): (request: Observed) => void {
   const requests = new Counter({
     name: 'guiche_acquirer_requests_total',
-    help: 'Requests to acquirers by outcome; unknown is a time-out, a broken connection, a 429 or 5xx, or an unreadable answer',
+    help: 'Requests to acquirers by outcome; unknown is a time-out, a broken connection, a 429 or 5xx, an unreadable answer, or an open circuit',
     labelNames: ['acquirer', 'operation', 'outcome'],
     registers: [registry],
   })

@@ -10,7 +10,7 @@ import type { AcquirerSettings } from './settings.ts'
 /** An acquirer that is called over the network. */
 export type OpenAcquirer = { acquirer: Acquirer; breaker: Breaker; close(): Promise<void> }
 
-// A request without an answer is repeated twice, within its time-out.
+// How often a request is sent at most, within its time-out; one that sends money is not repeated.
 const triesMax = 3
 
 /** Throws an error with a sentence for the operator when the certificate cannot be used. */

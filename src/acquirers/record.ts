@@ -14,11 +14,11 @@ import {
 export type Exchange = {
   acquirer: string
   operation: string
-  /** The transaction, refund or withdrawal that the request was about; null where it is not known. */
+  /** The transaction, refund or withdrawal that the request was about; null where there is none or it is not known. */
   recordId: string | null
   endToEndId: string | null
   outcome: 'refused' | 'found' | 'nothing' | 'processing' | 'done' | 'unknown' | 'error'
-  /** The name of the error. Never a text of the acquirer. */
+  /** The error's name, with a status or code. Never a text of the acquirer. */
   error: string | null
   durationMs: number
   at: Date

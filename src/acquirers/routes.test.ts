@@ -18,7 +18,7 @@ function fitsAt(route: Omit<RouteSettings, 'acquirers'>, moment: string): boolea
 }
 
 describe('a route', () => {
-  it('is the first of all that fits', () => {
+  it('is the first that fits', () => {
     const [first, next] = [{ acquirers, clients: ['another', 'shop'] }, { acquirers }]
     expect(findRoute([first, next], sought)).toBe(first)
     expect(findRoute([first, next], { ...sought, clientId: 'third' })).toBe(next)
@@ -32,7 +32,7 @@ describe('a route', () => {
     [{ maxAmount: 1000 }, true],
     [{ maxAmount: 999 }, false],
     [{ minAmount: 1000, maxAmount: 1000 }, true],
-  ])('of amounts has both bounds within: %j', (bounds, isFit) => {
+  ])('of amounts includes both bounds: %j', (bounds, isFit) => {
     expect(findRoute([{ ...bounds, acquirers }], sought) !== null).toBe(isFit)
   })
 
@@ -71,7 +71,7 @@ describe('the draw', () => {
   /** Ids as an idempotency key produces them. */
   const idOf = (number: number) => newUuid(createHash('sha256').update(String(number)).digest())
 
-  it('follows the weights: each gets its share of 10,000 ids within two percent, and none with weight 0', () => {
+  it('follows the weights: each gets its share of 10,000 ids within 0.02, and none with weight 0', () => {
     const drawn = Array.from({ length: 10_000 }, (_, number) => drawFirst(members, idOf(number))[0]?.name)
     const share = (name: string) => drawn.filter((one) => one === name).length / 10_000
     for (const { name, weight } of members) expect(Math.abs(share(name) - weight / 100)).toBeLessThan(0.02)

@@ -16,8 +16,8 @@ export type RouteSettings = {
   from?: string
   to?: string
   /**
-   * The weight is the share of charges for which an acquirer is tried first. One of weight 0 is tried only after
-   * others.
+   * The weight, divided by the sum of the weights, is the share of payments for which an acquirer is tried first. One
+   * of weight 0 is tried only after the others, unless all have weight 0.
    */
   acquirers: { name: string; weight: number }[]
 }

@@ -6,7 +6,7 @@ import { signDelivery } from '../webhooks/sign.ts'
 import { MailError, sendMail } from './mail.ts'
 import type { Message } from './text.ts'
 
-/** For a whole message. */
+/** For a whole message, except an e-mail: it has its own (mail.ts). */
 const deadlineMs = 10_000
 
 /** A way to reach people. */

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client'
 import { clockDifferenceMaxSeconds } from '../jobs/instances.ts'
 
-/** How the value of the metric is written: the age or count of what waits, the time or days that are left, a difference. */
+/** How the metric’s value is written: the age or count of what waits, the time or days that are left, a difference. */
 export type Fact = 'age' | 'count' | 'left' | 'days' | 'cents' | 'seconds'
 
 /** A condition on a metric. It is met for each subject whose value is above and below these limits. */

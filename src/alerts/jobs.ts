@@ -30,7 +30,7 @@ const endAfterMs = 5 * 60_000
 const keptMs = 90 * 24 * 60 * 60_000
 /** Longer than two versions of the service run beside each other in an upgrade. */
 const unknownKeptMs = 24 * 60 * 60_000
-/** Longer than any channel takes. If the process dies meanwhile, another one sends the message again, with the same id. */
+/** Longer than any channel takes. If the process dies meanwhile, another sends the message again, with the same id. */
 const leaseMs = 60_000
 
 const sendJob = 'alerts.send'
@@ -120,9 +120,9 @@ function isDue({ kind, began_at: beganAt, reported_at: reportedAt }: AlertRow, n
 }
 
 /**
- * Sends what is due on a channel, the oldest first. If the channel was away for longer than an alert lasted, it gets only
- * the last report. Throws when the channel fails: the job is tried again, unless some of the recipients have the message,
- * who would get it again with each attempt.
+ * Sends what is due on a channel, the oldest first. If the channel failed for longer than an alert lasted, it gets only
+ * the last report. Throws when the channel fails: the job is tried again. If some recipients have the message, it does
+ * not throw: they would get the message again with each attempt.
  */
 async function sendDue(deps: AlertDeps, channel: Channel, stopping: AbortSignal): Promise<void> {
   const { db, clock, log } = deps

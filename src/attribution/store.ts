@@ -20,7 +20,7 @@ export const candidatesMax = 50
 /**
  * Unpaid charges of the same amount, with a code of the same acquirer, created from three days before the payment to
  * five minutes after it; only those of one merchant if it is named. It scans each merchant's list by time, whose index
- * includes status and amount: half a second with a million a day, and no separate index.
+ * includes status and amount: half a second with a million charges a day, without an index of its own.
  */
 export async function listCandidates(
   db: Db | Tx,

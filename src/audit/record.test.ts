@@ -160,14 +160,14 @@ describe('the chain', () => {
   })
 
   it.each(['update audit_log set actor = actor', 'delete from audit_chain', 'truncate audit_log'])(
-    'cannot be changed by its owner or a superuser: %s',
+    'cannot be changed by its owner, nor by a superuser while its triggers are enabled: %s',
     async (statement) => {
       await expect(chained.db.query(raw(statement))).rejects.toThrow(/only ever added to|permission denied/)
       await expect(superuser.query(raw(statement))).rejects.toThrow('the audit log is only ever added to')
     },
   )
 
-  it('is protected like the ledger, closed days and statement keys, which a superuser cannot change either', async () => {
+  it('is protected in the same way as the ledger, closed days and statement keys', async () => {
     for (const [table, column] of [
       ['ledger_transfers', 'amount'],
       ['closed_days', 'sha256'],

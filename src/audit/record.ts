@@ -12,7 +12,7 @@ export type By = {
 
 export const byService: By = { actor: 'service' }
 
-/** An action of a person outside of the API. actions.ts lists the actions and the allowed details. */
+/** An action of a person or of Guichê itself. actions.ts lists the actions and the allowed details. */
 export type Action = {
   /** Null: an API client of the merchant. Nothing is written, because the records themselves show what it did. */
   by: By | null

@@ -20,8 +20,8 @@ const breachesMax = 100
 
 /**
  * Recomputes the hash chain of the audit log from its first entry and compares it with the signed heads. An entry that
- * was changed, deleted or inserted is found at its position; a log that was rewritten as a whole is found by the signed
- * statements.
+ * was changed or deleted is found at its position, and inserted ones are counted. A log that was rewritten to its end
+ * or truncated is found only by the signed heads.
  */
 export async function verifyAudit(db: Db | Tx, anchors: AuditAnchor[] = []): Promise<AuditVerification> {
   const signed = new Map<number, AuditAnchor[]>()

@@ -20,14 +20,14 @@ type Clients = Map<string, KnownClient>
 type Reading = { at: number; clients: Clients | Promise<Clients> }
 
 /**
- * Caches clients for half a second. Without a database there is no answer, so that nobody gets in on stale data.
+ * Caches clients for half a second. Without a database it throws, so that nobody is admitted by stale data.
  * Concurrent requests of one client share a query, and active clients are read together.
  */
 export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): ClientDirectory {
   // In the order in which they were read.
   const known = new Map<string, { reading: Reading; usedAt: number }>()
 
-  /** Takes out the clients that are due to be read again, and returns the active ones with the time of their last request. */
+  /** Takes out the clients that are due to be read again. Returns the active ones, with their last request’s time. */
   function takeActive(now: number): [clientId: string, usedAt: number][] {
     const active: [string, number][] = []
     for (const [clientId, { reading, usedAt }] of known) {

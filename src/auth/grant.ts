@@ -66,7 +66,7 @@ export class OAuthError extends Error {
  * Exchanges client credentials for an access token, here or at the external provider.
  *
  * @throws {OAuthError} 401 `invalid_client`, 400 `invalid_scope`, 400 or 429 with the provider's error if it refuses
- *   the request, 502 when the provider does not answer
+ *   the request, 502 when the provider does not answer or its answer has no token
  */
 export async function grantToken(deps: TokenDeps, credentials: Credentials): Promise<TokenGrant> {
   return deps.provider ? await grantByProvider(deps, deps.provider, credentials) : await grantLocally(deps, credentials)

@@ -15,11 +15,11 @@ type Deps = {
   verifyToken: TokenVerifier
   /** The dashboard user of the request's session cookie, if any. */
   findUser: (request: FastifyRequest) => Promise<SignedIn | null>
-  /** The merchant that an operator user acts for in this request. */
+  /** The merchant with this client id, for which a user acts in this request. */
   findMerchant: (clientId: string) => Promise<Omit<Caller, 'may'> | null>
 }
 
-/** Admits a request only with a valid token or session that has the scope or permission of its route. */
+/** Admits a request to a route that is not public only with a token or session that has its scope or permission. */
 export function guardRoutes(app: Server, deps: Deps): void {
   app.decorateRequest('caller', null)
   app.decorateRequest('user', null)

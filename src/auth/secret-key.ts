@@ -27,9 +27,9 @@ export async function loadSecretKey(
 
 /**
  * Replaces the key of the database by the configured one: its former key is the previous configured one or the
- * generated one. All encrypted values are encrypted again, in one commit. Hashes that others keep (client secrets,
- * callback and payment page addresses) stay valid: the former key is kept, encrypted under the new one. True if a key
- * was replaced.
+ * generated one. All encrypted values are encrypted again, in one commit. Hashes of what others keep (client
+ * secrets, addresses of callbacks and payment pages) stay valid: the former key is kept, encrypted under the new one.
+ * True if a key was replaced.
  */
 export async function replaceSecretKey(
   db: Db,

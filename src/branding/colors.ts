@@ -4,16 +4,16 @@ export type Shades = Record<'light' | 'dark', Shade>
 
 /** WCAG 2.2 AA (1.4.3), for normal text. */
 const contrastMin = 4.5
-/** The page's own paper and ink (pay/style.ts). */
-const papers = { light: '#ffffff', dark: '#1a2220' } as const
-const inks = ['#ffffff', '#04211c'] as const
+/** The page's own background and text colors (pay/style.ts). */
+const backgrounds = { light: '#ffffff', dark: '#1a2220' } as const
+const textColors = ['#ffffff', '#04211c'] as const
 
 type Rgb = [number, number, number]
 
 /**
- * The shades of a merchant's color that can be read in both themes: as a heading on the paper, and below the text of a
- * button. No single color can be both on white and on near-black, so each theme has its own: the color itself where it
- * has enough contrast, otherwise the nearest darker or lighter one.
+ * The shades of a merchant's color that can be read in both themes: as a heading on the background, and below the text
+ * of a button. No single color can be both on white and on near-black, so each theme has its own: the color itself
+ * where it has enough contrast, otherwise the nearest darker or lighter one.
  */
 export function toShades(color: string): Shades {
   return { light: toShade(color, 'light'), dark: toShade(color, 'dark') }
@@ -24,11 +24,11 @@ function toShade(color: string, theme: 'light' | 'dark'): Shade {
   const start = toRgb(color)
   for (let step = 0; step <= 100; step++) {
     const mixed = toHex(start.map((part, index) => part + ((towards[index] ?? 0) - part) * (step / 100)) as Rgb)
-    const on = inks.find((ink) => contrast(mixed, ink) >= contrastMin)
-    if (on !== undefined && contrast(mixed, papers[theme]) >= contrastMin) return { color: mixed, on }
+    const on = textColors.find((text) => contrast(mixed, text) >= contrastMin)
+    if (on !== undefined && contrast(mixed, backgrounds[theme]) >= contrastMin) return { color: mixed, on }
   }
   // Black on white and white on near-black have more than enough.
-  return theme === 'light' ? { color: '#000000', on: inks[0] } : { color: '#ffffff', on: inks[1] }
+  return theme === 'light' ? { color: '#000000', on: textColors[0] } : { color: '#ffffff', on: textColors[1] }
 }
 
 /** The contrast of two colors as WCAG defines it: from 1 to 21. */

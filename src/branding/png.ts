@@ -2,7 +2,7 @@ import { crc32, inflateSync } from 'node:zlib'
 
 /** The page stays below 30 kB with it. */
 export const logoBytesMax = 12 * 1024
-/** Twice the size in which the page shows it, for sharp screens, and some room. */
+/** Four times the width in which the page shows it: enough for sharp screens. */
 export const logoSideMax = 800
 
 const signature = Buffer.from('89504e470d0a1a0a', 'hex')

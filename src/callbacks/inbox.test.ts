@@ -92,12 +92,12 @@ it('leaves a notice to the process that stored it, and takes it over when the le
   const reported = await payMany(3)
   await keep(reported)
   service.clock.advance(leaseMs - 1)
-  // It shows that the inbox was searched.
-  const sign = await payMany(1)
-  await keep(sign)
+  // Once this one is paid, the inbox has been searched.
+  const next = await payMany(1)
+  await keep(next)
   await service.db.query(sql`
-    update callback_inbox set check_at = ${service.clock.now()} where event_key = ${sign[0]?.notices[0]?.eventKey ?? ''}`)
-  await expectPaidOnce(sign)
+    update callback_inbox set check_at = ${service.clock.now()} where event_key = ${next[0]?.notices[0]?.eventKey ?? ''}`)
+  await expectPaidOnce(next)
   expect((await stateOf(reported)).map(({ state }) => state)).toEqual(['received', 'received', 'received'])
   service.clock.advance(1)
   await expectPaidOnce(reported)

@@ -33,8 +33,8 @@ function isEqual(expected: string, received: string): boolean {
 }
 
 /**
- * The secret parts made with the current and each former secret key: the acquirer calls the address that was
- * registered with it. Acquirer names contain no space.
+ * The secret parts made with the current and each former secret key: an acquirer may still call an address made with a
+ * former one. Acquirer names contain no space.
  */
 function callbackSecrets(key: SecretKey, acquirer: string, version: number): [string, ...string[]] {
   const [current, ...former] = keyedHashes(key, 'callback-path', `${acquirer} ${version}`)

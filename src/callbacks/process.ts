@@ -45,8 +45,8 @@ export function createNoticeProcessor(deps: ProcessDeps): (notice: InboxRow) => 
 }
 
 /**
- * Finds out what a notice is about, and queries the acquirer to confirm it. If the acquirer does not confirm it or
- * cannot be queried, the notice is scheduled again.
+ * Finds out what a notice is about, and queries the acquirer to confirm it. A notice that the acquirer does not confirm
+ * is scheduled again, once for each of the pauses; one that could not be checked, as often as needed.
  */
 async function processNotice(deps: Deps, notice: InboxRow): Promise<void> {
   try {

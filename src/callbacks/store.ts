@@ -40,7 +40,7 @@ const ownId = sql`case when inbox.txid ~ '^[0-9A-Fa-f]{32}$' then inbox.txid::uu
 
 /**
  * Stores the new notices of callbacks and returns them, leased to the caller. A repeated notice exists already. If it
- * had come to nothing, it is checked again, because the acquirer seems to know more by now.
+ * ended unconfirmed or unmatched, it is checked again, because the acquirer seems to know more by now.
  */
 export async function insertNotices(
   db: Db,

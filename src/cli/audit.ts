@@ -29,7 +29,7 @@ export function auditCommands(program: Command): void {
   audit
     .command('list')
     .description('list the last actions, oldest first')
-    .option('--record <id>', 'only those of one transaction, withdrawal or client (by merchantId)', toId)
+    .option('--record <id>', 'only those of one record, such as a transaction, or of a client (by merchantId)', toId)
     .option('--last <count>', 'how many', toRowCount, 50)
     .option('--json', 'print JSON')
     .action(async ({ json, record, last }: { json?: boolean; record?: string; last: number }) => {

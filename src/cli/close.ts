@@ -27,7 +27,7 @@ export function closeCommands(program: Command): void {
     .description('close a past day, or close it again: changes since then become a new version')
     .option('--date <date>', 'the day in Brasília time, such as 2026-11-20; yesterday by default')
     .option('--acquirer <name>', 'only this acquirer; all by default')
-    .option('--out <file>', 'write the signed statement to this file; needs --acquirer')
+    .option('--out <file>', 'write the signed statement to this file; with several acquirers it needs --acquirer')
     .option('--json', 'print JSON')
     .action(async ({ json, acquirer, out, date: chosen }: Json & Partial<Of> & { out?: string }) => {
       // `guiche close` alone only prints the help: someone who explores the commands must not sign anything.

@@ -38,8 +38,8 @@ export function toShownDifference(row: DifferenceView) {
 }
 
 /**
- * One side of a discrepancy. Compared with `other`, it leaves out an amount that is the same if the fee differs, and
- * shows the time of posting if the amounts are the same.
+ * One side of a discrepancy. If its amount is that of `other`, it leaves the amount out where there is a fee, and shows
+ * the time of posting where there is one.
  */
 function sideInWords(side: Side | null, other: Side | null): string {
   if (!side) return 'nothing'

@@ -32,7 +32,7 @@ export function feeCommands(program: Command): void {
       async ({ json, client, operation, ...parts }: Json & Parts & { client: string; operation: FeeOperation }) => {
         if (Object.values(parts).every((part) => part === undefined))
           throw new Error(
-            'Give at least one of --fixed, --basis-points, --minimum and --maximum. `--fixed 0` charges nothing.',
+            'Give at least one of --fixed, --basis-points, --minimum, --maximum and --returns-payment-fee. `--fixed 0` charges nothing.',
           )
         if (parts.returnsPaymentFee && operation !== 'refund')
           throw new Error('--returns-payment-fee applies to refunds only: use it with --operation refund.')

@@ -5,7 +5,7 @@ import { newSecretKey } from '../lib/secrets.ts'
 import { byOf, withContext } from './context.ts'
 import { print, write } from './print.ts'
 
-/** The key that signs tokens, and the key that encrypts secrets. */
+/** The key that signs tokens, the key that encrypts secrets, and the prefixes of cells. */
 export function keysCommands(program: Command): void {
   program
     .command('rotate-signing-key')

@@ -25,7 +25,7 @@ type EntryOptions = Json & {
 
 const listedMax = 200
 
-/** `guiche ledger draw-fees`, …: the operator's own money. An entry moves no money: you move it at the PSP. */
+/** `guiche ledger draw-fees`, …: the operator's entries. An entry moves no money: you move it at the PSP. */
 export function entryCommands(program: Command, ledger: Command): void {
   ledger
     .command('accounts')

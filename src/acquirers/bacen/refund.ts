@@ -14,8 +14,8 @@ type RefundId = { endToEndId: string; refundId: string }
 const refundIdShape = /^[a-zA-Z0-9]{1,35}$/
 
 /**
- * `PUT /pix/{e2eid}/devolucao/{id}`. A PSP may refuse the repeat of a request that it has accepted, each in its own
- * words. Only if no refund is found under our id is it certain that no money left.
+ * `PUT /pix/{e2eid}/devolucao/{id}`. A PSP may refuse the repeat of a request that it has accepted, and each PSP words
+ * it differently. Only if no refund is found under our id is it certain that no money left.
  */
 export async function refund(deps: Deps, input: RefundInput): Promise<MoneyOut> {
   const answer = await deps.client({

@@ -34,8 +34,8 @@ const codeShape = /\b(?:[A-Z]{2}\d{2}|DUPL|FRAD)\b/
 const reasonLengthMax = 300
 
 /**
- * The reason of a rejection for people: the sentence for the code with the code itself, or the PSP's own text where it
- * has no known code. The code may be alone or within the PSP's text.
+ * The reason of a rejection for people: the sentence for the code with the code itself; else the PSP's own text; else
+ * {@link rejectedWithoutReason}. The code may be alone or within the PSP's text.
  */
 export function explainRejection({ code, description }: { code: string | null; description: string | null }): string {
   const known = [code, codeShape.exec(description ?? '')?.[0]].find(isKnown)

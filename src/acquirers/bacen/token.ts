@@ -98,7 +98,7 @@ export function createTokens(options: Options): Tokens {
   return { get, replace, wasUseless: () => (useless = forMs(uselessMs)) }
 }
 
-/** The PSP refuses to issue a token. That says nothing about a charge: it was never requested. */
+/** The PSP refuses to issue a token. This says nothing about a charge, whose request was not sent. */
 class TokenRefused extends AcquirerUnavailable {
   readonly retryAfterMs: number | null
   constructor(message: string, retryAfterMs: number | null) {

@@ -16,7 +16,7 @@ export type Dialect = {
   hosts: { production: Hosts | null; sandbox: Hosts | null }
   needsCertificate: boolean
   needsSecret: boolean
-  /** Values that it needs beyond the usual, from `settings` of the file: headers and queries name each as `{name}`. */
+  /** Values that it takes beyond the usual, from `settings` of the file: headers and queries name each as `{name}`. */
   settings: Record<string, { isRequired: boolean; what: string }>
   profile: ProtocolProfile
   /** Other paths at which programs request a token: `acquirer check` tries them when the usual path gives none. */
@@ -31,7 +31,7 @@ export type Dialect = {
 
 type Known = Pick<Dialect, 'title' | 'ispb' | 'sources' | 'unconfirmed'> & Partial<Omit<Dialect, 'profile'>>
 
-/** Completes a table: what it leaves out is as in the standard. */
+/** Completes the description of a PSP: what it leaves out has the usual value. */
 export function dialect({ profile = {}, ...known }: Known & { profile?: ProtocolProfileOverrides }): Dialect {
   return {
     hosts: { production: null, sandbox: null },
@@ -53,7 +53,7 @@ export function under(prefix: string): Pick<ProtocolProfile['paths'], 'cob' | 'p
 /** The scopes that the gateway needs, by the standard's names. */
 export const standardScopes = ['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write']
 
-/** The standard without additions: for a PSP that has no table here (with overrides), and for the simulator. */
+/** The standard without additions: for a PSP that is not described here (with overrides), and for the simulator. */
 export const generic = dialect({
   title: 'Any PSP that speaks API Pix',
   ispb: null,

@@ -39,7 +39,7 @@ export const sicoob = dialect({
   unconfirmed: [
     'How long a range a list may span.',
     'Payouts: the scopes are those of the document’s security scheme; its operations name cco_transferencias and cco_consulta.',
-    'Payouts: whether NÃO_REALIZADO is also the state of a payout that was begun and not confirmed; Guichê confirms it again, once, under the same id.',
+    'Payouts: whether NÃO_REALIZADO is also the state of a payout that was begun and not confirmed; Guichê confirms it again at each check, under the same id.',
     'Whether saldo of the balance excludes saldoBloqueado: read as if it did.',
   ],
 })

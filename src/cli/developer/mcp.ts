@@ -38,7 +38,7 @@ export async function runMcp({ allowCharges, ...options }: ConnectOptions & { al
   await server.connect(new StdioServerTransport())
 }
 
-/** An optional peer: its tree of 20 MB is for those who use it. */
+/** An optional peer dependency: with its own dependencies it has 20 MB. */
 async function loadSdk() {
   try {
     const [server, stdio, types] = await Promise.all([
