@@ -4,7 +4,7 @@ export const english: Texts = {
   alerts: {
     payouts_frozen: [
       'Withdrawals and refunds are frozen',
-      'The ledger has a discrepancy, the database lost commits or was restored, or an operator froze payouts. `npx guiche ledger verify` shows the reason.',
+      'The ledger has a discrepancy, money left that is not in the ledger, the database lost commits or was restored, or an operator froze payouts. `npx guiche ledger verify` shows the reason.',
     ],
     database_went_back: [
       'The database went back in time',

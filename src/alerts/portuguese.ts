@@ -4,7 +4,7 @@ export const portuguese: Texts = {
   alerts: {
     payouts_frozen: [
       'Saques e devoluções estão bloqueados',
-      'O razão tem uma divergência, o banco de dados perdeu gravações ou foi restaurado, ou um operador bloqueou as saídas. `npx guiche ledger verify` mostra o motivo.',
+      'O razão tem uma divergência, saiu dinheiro que não está no razão, o banco de dados perdeu gravações ou foi restaurado, ou um operador bloqueou as saídas. `npx guiche ledger verify` mostra o motivo.',
     ],
     database_went_back: [
       'O banco de dados voltou no tempo',
