@@ -156,7 +156,8 @@ const headers = {
     example: 'true',
   },
   RateLimit: {
-    description: 'Requests that are left (r), and seconds until the next one is allowed (t; draft-ietf-httpapi-ratelimit-headers)',
+    description:
+      'Requests that are left (r), and seconds until the next one is allowed (t; draft-ietf-httpapi-ratelimit-headers)',
     schema: { type: 'string' },
     example: '"create";r=199;t=0',
   },

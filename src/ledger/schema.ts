@@ -16,7 +16,9 @@ export const BalanceView = Type.Object(
     available: Cents('Cents that may be withdrawn or refunded'),
     reserved: Cents('Cents set aside for withdrawals and refunds in progress'),
     blocked: Cents('Cents set aside while payments are disputed (MED)'),
-    debt: Cents('Cents owed, because money that had to be taken back, such as that of a disputed payment, was already spent; later payments repay it first'),
+    debt: Cents(
+      'Cents owed, because money that had to be taken back, such as that of a disputed payment, was already spent; later payments repay it first',
+    ),
     at: DateTime('The moment of this balance'),
   },
   {
