@@ -225,7 +225,7 @@ describe('a withdrawal', () => {
     for (const id of [byAdmin, byPuppet]) await untilWithdrawal(service, id, 'PROCESSED')
   })
 
-  it('is not approved by an account that was invited or reset within a day', async () => {
+  it('is not approved by an account that was invited less than a day ago', async () => {
     const fresh = await invitedBy(admin, 'fresh@example.com')
     const id = await requestAs(finance, 3_000)
     expect(refusal(await post(fresh, `/withdrawal/${id}/approval`))).toContain('approval new_account')

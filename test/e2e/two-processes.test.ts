@@ -14,7 +14,7 @@ import { isLong } from '../support/random.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
 
 const quietMaxMs = 120_000
-/** Of the second process. One test stops it, and balances the load meanwhile. */
+/** STOP_DELAY_SECONDS of the second process, which one test stops behind a load balancer. */
 const secondDelaySeconds = 2
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -38,8 +38,8 @@ let last: { database: TestDatabase; places: [Place, Place]; token: string; runni
 type Running = { process: ServiceProcess; delaySeconds: number; hasEnded: boolean }
 
 /**
- * Two processes on one database, as behind a load balancer, and a separate receiver. The first one stops after
- * `delaySeconds`.
+ * Two processes on one database, as behind a load balancer, and a separate receiver. `delaySeconds` is the first one's
+ * STOP_DELAY_SECONDS.
  */
 async function open(delaySeconds = 0): Promise<Installation> {
   const receiver = await startTestReceiver()
@@ -172,9 +172,9 @@ it('serves at each process what the other created, does everything once, and sen
     await database.db.query(sql`
       select
         (select count(*) from webhook_attempts) as attempts,
-        (select count(*) from callback_inbox where state = 'settled') as notices,
+        (select count(*) from callback_inbox where state = 'settled') as callbacks,
         (select count(*) from callback_inbox where state = 'received') as open`)
-  await expect.poll(countDone).toEqual([{ attempts: 48, notices: 24, open: 0 }])
+  await expect.poll(countDone).toEqual([{ attempts: 48, callbacks: 24, open: 0 }])
   const lines = installation.processes.flatMap((one) => one.lines)
   expect(lines.filter(({ level }) => level >= 40 && level < 100).filter(isNotStartup)).toEqual([])
 }, 300_000)
@@ -322,7 +322,7 @@ it('fails no request while each is replaced by the next version in turn behind a
     leaving.signal('SIGTERM')
     await eventually(() => !balancer.isReady(leaving.baseUrl))
     expect(await leaving.ended).toEqual({ code: 0, signal: null })
-    // The next test uses the first one.
+    // The next test uses the first process with its delay.
     await installation.restart(index, { build: next, delaySeconds: [stopDelaySeconds, secondDelaySeconds][index] ?? 0 })
     await eventually(() => balancer.isReady(leaving.baseUrl))
     const columns = await installation.database.db.query(sql`

@@ -37,7 +37,7 @@ export async function sendAndCompare(
   return `${requested.kind} ${JSON.stringify(requested.input)}: ${describe(answered)} ${requested.id ?? ''}`
 }
 
-/** A request that was interrupted after its commit took effect. It may be sent unless it needed a review. */
+/** A withdrawal that was interrupted after its commit is in effect. It may be sent unless it needed a review. */
 async function noteIfCommitted(
   { db, clock, memory }: World,
   requested: Requested,
