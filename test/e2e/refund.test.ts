@@ -136,7 +136,7 @@ describe('a refund', () => {
     }
   })
 
-  it('of a payment whose agreed fee exceeds it: the fee taken is the whole payment and no more', async () => {
+  it('of a payment whose agreed fee exceeds its amount: the fee taken is the amount and no more', async () => {
     await setFixedFee(service, 'transaction', 5000)
     const { id } = await payOne(service, 1000)
     service.clock.advance(1)

@@ -112,7 +112,7 @@ describe('the transactions of a period', () => {
   })
 })
 
-it('exports withdrawals with their receiver, by the moment of sending', async () => {
+it('exports withdrawals with their receiver, by creation, completion and posting', async () => {
   for (const by of ['created', 'paid', 'posted']) {
     const [line, ...more] = await rows(`withdrawals?${march}&by=${by}&format=csv`)
     expect(line, by).toMatchObject({ external_code: 'saque-0001', amount_cents: '20000', fee_cents: '80' })

@@ -137,7 +137,7 @@ describe("a client's secret", () => {
 })
 
 describe('the signing key of tokens', () => {
-  it('is replaced with an overlap: earlier tokens stay valid, new ones use the new key, and both are published', async () => {
+  it('is replaced with an overlap: signed tokens stay valid, new ones use the new key, and both are published', async () => {
     const old = await start()
     const { db, clock } = old
     const shop = await registerShop({ db, clock })

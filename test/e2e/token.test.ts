@@ -287,7 +287,7 @@ describe('401 is answered', () => {
       expectRefusal(await send({ form: credentials({ client_secret }) }), 401, 'invalid_client')
   })
 
-  it('to many requests of both kinds; their times are measured but not compared', async () => {
+  it('to an unknown client and to a wrong secret in times that are measured but not compared', async () => {
     const median = async (form: Record<string, string>) => {
       const times: number[] = []
       for (let i = 0; i < 60; i += 1) {

@@ -354,7 +354,7 @@ describe('an attribution', () => {
     expect((await post(finance, `/proposal/${waiting[1]?.id}/rejection`)).status).toBe(200)
   })
 
-  it('below the threshold needs one person', async () => {
+  it('up to the threshold needs one person', async () => {
     const { suspended } = await payUnattributed(service, { amount: 50_000 })
     const target = await charge(service, { amount: 50_000 })
     expect((await post(finance, `/suspense/${suspended.id}/match`, { transactionId: target.id })).body).toMatchObject({

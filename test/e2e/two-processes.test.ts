@@ -135,12 +135,12 @@ it('serves at each process what the other created, does everything once, and sen
   const acknowledged = await Promise.all(
     Array.from({ length: 24 }, async (_, index) => {
       const [one, other] = installation.processes
-      const [here, there] = index % 2 === 0 ? [one, other] : [other, one]
+      const [first, second] = index % 2 === 0 ? [one, other] : [other, one]
       const key = `two-processes-${index}`
       const body = { amount: 100 + index, paymentMethod: 'PIX', pix: {}, idempotencyKey: key, externalCode: key }
       const create = async (at: ServiceProcess) =>
         await post(installation, `${at.baseUrl}/transaction`, { ...body, webhookUrl: receiver.url })
-      const [created, twin] = await Promise.all([create(here), create(there)])
+      const [created, twin] = await Promise.all([create(first), create(second)])
       expect([created.status, twin.status]).toEqual([201, 201])
       // Without BASE_URL, each process links to its own payment page.
       const pathOf = (paymentUrl: unknown) => new URL(String(paymentUrl)).pathname
@@ -149,7 +149,7 @@ it('serves at each process what the other created, does everything once, and sen
         paymentUrl: pathOf(created.body.paymentUrl),
       })
       const { id, pixResponse } = created.body as { id: string; pixResponse: { uri: string } }
-      const paid = await post(installation, `${there.baseUrl}/sandbox/payment`, { uri: pixResponse.uri })
+      const paid = await post(installation, `${second.baseUrl}/sandbox/payment`, { uri: pixResponse.uri })
       expect(paid.status).toBe(200)
       return { key, id, amount: 100 + index, uri: pixResponse.uri, endToEndId: String(paid.body.endToEndId) }
     }),
@@ -231,7 +231,7 @@ it('takes over at once what a killed process had leased, and leaves alone what a
   await expect.poll(() => staying.lines.findLast(({ msg }) => msg === tookOver)).toMatchObject({ instances: [dead] })
 }, 300_000)
 
-// In shared-port.test.ts it is SIGINT.
+// test/system/shared-port.test.ts sends SIGINT.
 it.each(isLong ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
   'loses nothing when one of them is ended with %s under load',
   async (signal) => {

@@ -352,7 +352,7 @@ describe('a security event', () => {
     await request({ client_id: '52998224725', client_secret: 'wrong' })
     await service.call('/balance', { token: 'no.token.atall' })
     await service.call('/transaction', { token: granted.body.access_token })
-    // The first of the client's tokens may be from the start.
+    // A client's tokens of ten seconds have one line, which may be from the start.
     const given = { level: 30, security: 'token.granted', clientId, address: '127.0.0.1' }
     expect(logged).toContainEqual(expect.objectContaining(given))
     expect(securityLines(from).filter(({ security }) => security !== given.security)).toMatchObject([

@@ -51,7 +51,7 @@ const pauseMs = 60
 const pauseAfterFailureMs = 250
 const servedMaxMs = 240_000
 
-/** Shops that create charges, have them paid, refund and withdraw. What is not answered 2xx is repeated with its key. */
+/** Shops that create charges, have them paid, refund and withdraw. They repeat what is answered neither 2xx nor 404. */
 export function openLoad({ services, headers, bank, name, shops = 6 }: Options): Load {
   const began = performance.now()
   const nowMs = () => performance.now() - began

@@ -94,7 +94,7 @@ function compare(expected: Expected | null, answered: Attempted<Answer>): void {
   if (answered.value.isReplay) return
   if (expected.code !== null) throw new Unexpected(`accepted, expected ${expected.code}`)
   if (expected.hold !== answered.value.hold)
-    throw new Unexpected(`held for ${answered.value.hold}, expected ${expected.hold}`)
+    throw new Unexpected(`under review for ${answered.value.hold}, expected ${expected.hold}`)
 }
 
 async function send({ process: { deps } }: World, requested: Requested): Promise<Answer> {

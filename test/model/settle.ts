@@ -75,8 +75,8 @@ function findUnblocked({ transactions, refunds, disputes, bank }: Seen): string[
 }
 
 /**
- * The bank decides its open disputes. Those that are still open or accepted in the gateway afterwards, such as those that
- * only the operator entered, are rejected.
+ * The bank decides its open disputes. Those that are still open or accepted in the gateway afterwards, such as those
+ * that only the operator entered, are rejected.
  */
 async function decideDisputes(world: World): Promise<void> {
   const { random, clock, db } = world

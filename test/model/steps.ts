@@ -166,7 +166,7 @@ export const confirm: Step = async (world) => {
   const done = await attempt(
     async () => await confirmWithdrawal(deps, { merchantId: row.merchant_id, id: row.id, by: null }),
   )
-  return `confirm ${row.id}, held for ${row.review_reason}: ${describe(done)}`
+  return `confirm ${row.id}, under review for ${row.review_reason}: ${describe(done)}`
 }
 
 export const approve: Step = async (world) => {
