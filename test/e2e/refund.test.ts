@@ -118,7 +118,7 @@ describe('a refund', () => {
     await receiver.stop()
   })
 
-  it('costs a fee in addition, which is not refunded', async () => {
+  it('costs a fee in addition, and the fee of the payment is not returned', async () => {
     await setFixedFee(service, 'transaction', 70)
     await setFixedFee(service, 'refund', 30)
     try {
@@ -136,7 +136,7 @@ describe('a refund', () => {
     }
   })
 
-  it('of a payment whose fee exceeds its amount takes the whole payment and no more', async () => {
+  it('of a payment whose agreed fee exceeds its amount: the fee taken is the amount and no more', async () => {
     await setFixedFee(service, 'transaction', 5000)
     const { id } = await payOne(service, 1000)
     service.clock.advance(1)
@@ -325,7 +325,7 @@ describe('the same key', () => {
 })
 
 describe('concurrently', () => {
-  it('two refunds of one transaction run one after the other', async () => {
+  it('of three refunds, two of which exceed what their transaction has left, one succeeds', async () => {
     const { id } = await payOne(service)
     const answers = await Promise.all([1, 2, 3].map(async () => await requestRefund(service, id, { amount: 600 })))
     expect(answers.map(({ status }) => `${status}`).sort()).toEqual(['201', '422', '422'])

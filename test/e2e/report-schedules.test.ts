@@ -32,7 +32,7 @@ let outsider: string
 
 beforeAll(async () => {
   mailServer = await startMailServer()
-  // Only the server: nobody gets alerts.
+  // Without ALERT_EMAIL_TO: nobody gets alerts.
   service = withRenewedToken(await startTestService({ environment: { SMTP_URL: mailServer.url } }))
   const merchantId = await findSandboxMerchant(service)
   await setFixedFee(service, 'transaction', 45)
@@ -48,7 +48,7 @@ afterAll(async () => {
   await mailServer.stop()
 })
 
-/** A session ends when the clock moves. */
+/** Signs in each time, because a session expires when a test advances the clock. */
 const as = async (email: string): Promise<Browser> => await openBrowser(service, { email, password })
 const show = async (email = owner) => (await (await as(email)).call<ReportSchedules>(path)).body
 const lastOf = async (id: string) => (await show()).data.find((one) => one.id === id)?.last

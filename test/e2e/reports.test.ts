@@ -10,7 +10,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { expectLedgerConsistent, untilWithdrawal, withdraw, withRenewedToken } from '../support/withdrawals.ts'
 
-// March and April in Brasília: a payment that was created in one and paid in the other, fees that change within March,
+// March and April in Brasília: a charge that was created in one and paid in the other, fees that change within March,
 // a refund that returns a fee, and a withdrawal.
 let service: TestService
 let merchantId: string
@@ -112,7 +112,7 @@ describe('the transactions of a period', () => {
   })
 })
 
-it('exports withdrawals with their receiver, by the moment of sending', async () => {
+it('exports withdrawals with their receiver, by creation, completion and posting', async () => {
   for (const by of ['created', 'paid', 'posted']) {
     const [line, ...more] = await rows(`withdrawals?${march}&by=${by}&format=csv`)
     expect(line, by).toMatchObject({ external_code: 'saque-0001', amount_cents: '20000', fee_cents: '80' })
@@ -226,7 +226,7 @@ describe('the statement for an accounting program', () => {
   })
 })
 
-it('hands all files of a month over in one', async () => {
+it('puts all files of a month into one ZIP file', async () => {
   const path = `/dashboard/api/report/month.zip?${march}&by=posted&language=pt`
   const answer = await fetch(`${service.baseUrl}${path}`, { headers: { cookie: owner.cookie } })
   const bytes = Buffer.from(await answer.arrayBuffer())

@@ -70,7 +70,7 @@ describe.each([
   const control = (path: string, body?: unknown) =>
     service.call<Record<string, unknown>>(path, { method: 'POST', ...(body !== undefined && { body }) })
 
-  it.each(['accept', 'reject', 'cancel'])('opens an dispute, and can %s it once', async (decision) => {
+  it.each(['accept', 'reject', 'cancel'])('opens a dispute, and can %s it once', async (decision) => {
     const endToEnd = await pay()
     const opened = await control('/sandbox/infraction', { endToEnd, amount: 400, reason: 'operational_failure' })
     expect(opened).toMatchObject({ status: 200, body: { reference: expect.stringMatching(/^[\da-f-]{36}$/) } })

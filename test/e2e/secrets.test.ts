@@ -147,12 +147,12 @@ describe('the signing key of tokens', () => {
     clock.advance(1000)
     const newKid = await (await keyRingOf({ db, clock })).rotate({ actor: 'cli:test' })
     // Another process, which reads the keys now.
-    const young = await start(old)
-    const after = await fetchToken(young.baseUrl, shop)
+    const later = await start(old)
+    const after = await fetchToken(later.baseUrl, shop)
     expect(decodeProtectedHeader(after).kid).toBe(newKid)
     expect(newKid).not.toBe(oldKid)
     await sleepMs(550)
-    for (const at of [old, young]) {
+    for (const at of [old, later]) {
       // The first of them has not seen the new key yet.
       for (const token of [before, after]) expect((await at.call('/transaction', { token })).status).toBe(200)
       const published = await at.call<{ keys: { kid: string }[] }>('/.well-known/jwks.json')
@@ -164,7 +164,7 @@ describe('the signing key of tokens', () => {
 
     clock.advance(2 * dayMs)
     await sleepMs(550)
-    const published = await young.call<{ keys: { kid: string }[] }>('/.well-known/jwks.json')
+    const published = await later.call<{ keys: { kid: string }[] }>('/.well-known/jwks.json')
     expect(published.body.keys.map(({ kid }) => kid)).toEqual([newKid])
   })
 

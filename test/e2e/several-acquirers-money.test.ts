@@ -40,14 +40,14 @@ async function createAtBoth(): Promise<string> {
   return body.id
 }
 
-/** Advances the clock and runs the jobs of transactions. */
+/** Advances the clock, and checks the transactions and refunds that are due. */
 async function wait(ms: number): Promise<void> {
   gateway.clock.advance(ms)
   await gateway.runJob('transactions.check')
   await gateway.runJob('transactions.check-refunds')
 }
 
-/** A transaction that is paid. */
+/** Creates a transaction and pays it at this PSP. */
 async function payInto(psp: Psp, amount: number, at = gateway): Promise<void> {
   const { body } = await at.create({ amount })
   await at.sendCallback(psp, await psp.pay(body.id))
@@ -88,7 +88,7 @@ async function untilSuspended(endToEndId: string, status: string): Promise<void>
 const returnsAt = async (psp: Psp, endToEndId = '') =>
   (await psp.bank.request('GET', `/pix/${endToEndId}`)).body.devolucoes
 
-/** One of our payouts: the poller lists sent Pix from time to time. */
+/** A request about one of our payouts, not the list of sent Pix, which the poller requests from time to time. */
 const isPayout = (line: string) => /^(?:PUT \/v3\/gn\/pix\/|GET \/v2\/gn\/pix\/enviados\/)/.test(line)
 
 const countChargeRequests = (psp: Psp, id: string, method: string) =>

@@ -36,13 +36,13 @@ afterEach(async () => {
   expect(await findBreaches(gateway.db)).toEqual([])
 })
 
-/** Advances the clock and runs the jobs of transactions. */
+/** Advances the clock, and checks the transactions that are due. */
 async function wait(ms: number): Promise<void> {
   gateway.clock.advance(ms)
   await gateway.runJob('transactions.check')
 }
 
-/** Its list is read whenever that is due. */
+/** Without requests for the list of payments, which is read whenever that is due. */
 const chargesOf = (psp: Psp) => psp.requests.filter((line) => line.includes('/cob/'))
 
 const countChargeRequests = (psp: Psp, id: string, method: string) =>

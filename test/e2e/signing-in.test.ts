@@ -84,7 +84,7 @@ describe('wrong passwords', () => {
     const { email } = await newPerson()
     const known = await tryToSignIn({ email }, from('198.51.100.1'))
     const cookie = known.cookies.find((one) => one.startsWith('guiche-device='))?.split(';')[0] ?? ''
-    // At once, because tries after the tenth are answered late.
+    // Concurrently, because tries after the tenth are answered late.
     const guess = async (address: string) => {
       for (let tries = 0; tries < 22; tries++) await tryToSignIn({ email, password: 'wrong' }, from(address))
       expect((await tryToSignIn({ email, password: 'wrong' }, from(address))).status).toBe(429)
@@ -92,7 +92,7 @@ describe('wrong passwords', () => {
     await Promise.all(['203.0.113.10', '203.0.113.11', '203.0.113.12'].map(guess))
     expect((await tryToSignIn({ email }, from('198.51.100.1'))).status).toBe(200)
     expect((await tryToSignIn({ email }, from('198.51.100.99'))).status).toBe(200)
-    // Even from the address that the guesses come from.
+    // From the address of the guesses, only the known browser signs in.
     expect((await tryToSignIn({ email }, from('203.0.113.10'))).status).toBe(429)
     expect((await tryToSignIn({ email }, { ...from('203.0.113.10'), cookie })).status).toBe(200)
   })
@@ -107,7 +107,7 @@ describe('wrong passwords', () => {
     expect(statuses.slice(10)).toEqual([429, 429])
   })
 
-  it('know a device for 90 days; then the next sign-in of anyone deletes what is stored of it', async () => {
+  it('count separately for a known device: it is stored for 90 days, and then deleted at the next sign-in of anyone', async () => {
     const [gone, other] = [await newPerson(), await newPerson()]
     const countOf = async (userId: string) =>
       (await service.db.query(sql`select from known_devices where user_id = ${userId}`)).length

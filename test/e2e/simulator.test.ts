@@ -61,7 +61,7 @@ it('runs alone with its own PostgreSQL, is paid from the command line, and ends 
   expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining('Check that it is running') })
 })
 
-it('prints settings that match its quirks', async () => {
+it('writes settings that match its quirks', async () => {
   const quirks = ['tokenPath=/token', 'chargesPath=/v9', 'hasPayouts=true']
   const { dataDir, remove } = await makeDataDir()
   cleanups.push(remove)
@@ -86,7 +86,7 @@ it.each([
   { dialect: 'generic', quirk: ['tokenClient=id_only', 'payouts=sicoob', 'balance=sicoob', 'listDaysMax=5'] },
   { dialect: 'generic', quirk: ['tokenClient=body', 'tokenBody=json', 'payouts=inter', 'balance=inter'] },
   { dialect: 'efi', quirk: ['tokenClient=body', 'tokenBody=form', 'hasDefences=true', 'chargesPath=/v9'] },
-])('prints settings with which its client is accepted: $dialect, $quirk', async ({ dialect, quirk }) => {
+])('writes settings with which its client is accepted: $dialect, $quirk', async ({ dialect, quirk }) => {
   const { dataDir, remove } = await makeDataDir()
   cleanups.push(remove)
   const simulator = await startOwnSimulator({ dialect, quirk }, { dataDir, databaseUrl: database.connectionString })
@@ -175,7 +175,7 @@ async function run(args: string[], dataDir: string, more: Record<string, string>
 
 type Answer = { status: number; body: Record<string, unknown> }
 
-/** Calls the PSP as its client, with the settings that it printed. */
+/** Calls the PSP as its client, with the settings that it wrote. */
 async function call(
   simulator: { dataDir: string; url: string },
   method: string,

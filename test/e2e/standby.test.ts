@@ -153,7 +153,7 @@ describe('reads on a standby', () => {
     expect(seen.length).toBe(new Set(seen).size)
   })
 
-  it('fail none when the standby breaks their connections, dies or freezes, and return to it', async () => {
+  it('do not fail when the standby breaks their connections, dies or freezes, and return to it', async () => {
     await untilRead('standby')
     let isLoaded = true
     const statuses: number[] = []

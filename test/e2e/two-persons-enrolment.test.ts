@@ -20,7 +20,7 @@ import {
   withRenewedToken,
 } from '../support/withdrawals.ts'
 
-// What one person of the operator could do alone, by accounts and client secrets that they have created.
+// What one person of the operator must not achieve alone, with accounts and client secrets that they created.
 
 const day = 24 * 60 * 60_000
 
@@ -143,7 +143,7 @@ it('the owner whom an operator invited needs a second person for a day, and neve
   for (const requested of [own, byToken, byClerk]) await approveByFinance(requested)
   await passDays(2)
   expect((await requestAs(await signedIn(clerk.email), 7_005)).hold).toBe(undefined)
-  // An account that depended on the operator before.
+  // A reset by the operator starts the day again, also for an account that depended on the operator before.
   await acceptedLink((await post(admin, `/user/${clerk.id}/reset`)).body.url)
   expect((await requestAs(await signedIn(clerk.email), 7_006)).hold).toBe('approval')
   const later = await requestWith(secret, 7_002)
@@ -154,7 +154,7 @@ it('the owner whom an operator invited needs a second person for a day, and neve
   await untilWithdrawal(service, later.id, 'PROCESSED')
 })
 
-it('a secret that an operator created needs a second person for a day, and the other admins see it', async () => {
+it('a secret that an operator created needs a second person for a day, and admins see it', async () => {
   const secret = await rotateAs(admin)
   const notices = await admin.call<{ data: object[] }>('/dashboard/api/notice')
   expect(notices.body.data[0]).toMatchObject({ action: 'client.rotate-secret', clientName: 'Sandbox' })

@@ -225,7 +225,7 @@ describe('a withdrawal', () => {
     for (const id of [byAdmin, byPuppet]) await untilWithdrawal(service, id, 'PROCESSED')
   })
 
-  it('is not approved by an account that was invited or reset within a day', async () => {
+  it('is not approved by an account that was invited less than a day ago', async () => {
     const fresh = await invitedBy(admin, 'fresh@example.com')
     const id = await requestAs(finance, 3_000)
     expect(refusal(await post(fresh, `/withdrawal/${id}/approval`))).toContain('approval new_account')
@@ -354,7 +354,7 @@ describe('an attribution', () => {
     expect((await post(finance, `/proposal/${waiting[1]?.id}/rejection`)).status).toBe(200)
   })
 
-  it('below the threshold needs one person', async () => {
+  it('up to the threshold needs one person', async () => {
     const { suspended } = await payUnattributed(service, { amount: 50_000 })
     const target = await charge(service, { amount: 50_000 })
     expect((await post(finance, `/suspense/${suspended.id}/match`, { transactionId: target.id })).body).toMatchObject({

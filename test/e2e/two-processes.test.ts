@@ -14,7 +14,7 @@ import { isLong } from '../support/random.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
 
 const quietMaxMs = 120_000
-/** Of the second process. One test stops it, and balances the load meanwhile. */
+/** STOP_DELAY_SECONDS of the second process, which one test stops behind a load balancer. */
 const secondDelaySeconds = 2
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -38,8 +38,8 @@ let last: { database: TestDatabase; places: [Place, Place]; token: string; runni
 type Running = { process: ServiceProcess; delaySeconds: number; hasEnded: boolean }
 
 /**
- * Two processes on one database, as behind a load balancer, and a separate receiver. The first one stops after
- * `delaySeconds`.
+ * Two processes on one database, as behind a load balancer, and a separate receiver. `delaySeconds` is the first one's
+ * STOP_DELAY_SECONDS.
  */
 async function open(delaySeconds = 0): Promise<Installation> {
   const receiver = await startTestReceiver()
@@ -135,12 +135,12 @@ it('serves at each process what the other created, does everything once, and sen
   const acknowledged = await Promise.all(
     Array.from({ length: 24 }, async (_, index) => {
       const [one, other] = installation.processes
-      const [here, there] = index % 2 === 0 ? [one, other] : [other, one]
+      const [first, second] = index % 2 === 0 ? [one, other] : [other, one]
       const key = `two-processes-${index}`
       const body = { amount: 100 + index, paymentMethod: 'PIX', pix: {}, idempotencyKey: key, externalCode: key }
       const create = async (at: ServiceProcess) =>
         await post(installation, `${at.baseUrl}/transaction`, { ...body, webhookUrl: receiver.url })
-      const [created, twin] = await Promise.all([create(here), create(there)])
+      const [created, twin] = await Promise.all([create(first), create(second)])
       expect([created.status, twin.status]).toEqual([201, 201])
       // Without BASE_URL, each process links to its own payment page.
       const pathOf = (paymentUrl: unknown) => new URL(String(paymentUrl)).pathname
@@ -149,7 +149,7 @@ it('serves at each process what the other created, does everything once, and sen
         paymentUrl: pathOf(created.body.paymentUrl),
       })
       const { id, pixResponse } = created.body as { id: string; pixResponse: { uri: string } }
-      const paid = await post(installation, `${there.baseUrl}/sandbox/payment`, { uri: pixResponse.uri })
+      const paid = await post(installation, `${second.baseUrl}/sandbox/payment`, { uri: pixResponse.uri })
       expect(paid.status).toBe(200)
       return { key, id, amount: 100 + index, uri: pixResponse.uri, endToEndId: String(paid.body.endToEndId) }
     }),
@@ -172,9 +172,9 @@ it('serves at each process what the other created, does everything once, and sen
     await database.db.query(sql`
       select
         (select count(*) from webhook_attempts) as attempts,
-        (select count(*) from callback_inbox where state = 'settled') as notices,
+        (select count(*) from callback_inbox where state = 'settled') as callbacks,
         (select count(*) from callback_inbox where state = 'received') as open`)
-  await expect.poll(countDone).toEqual([{ attempts: 48, notices: 24, open: 0 }])
+  await expect.poll(countDone).toEqual([{ attempts: 48, callbacks: 24, open: 0 }])
   const lines = installation.processes.flatMap((one) => one.lines)
   expect(lines.filter(({ level }) => level >= 40 && level < 100).filter(isNotStartup)).toEqual([])
 }, 300_000)
@@ -231,7 +231,7 @@ it('takes over at once what a killed process had leased, and leaves alone what a
   await expect.poll(() => staying.lines.findLast(({ msg }) => msg === tookOver)).toMatchObject({ instances: [dead] })
 }, 300_000)
 
-// In shared-port.test.ts it is SIGINT.
+// test/system/shared-port.test.ts sends SIGINT.
 it.each(isLong ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
   'loses nothing when one of them is ended with %s under load',
   async (signal) => {
@@ -322,7 +322,7 @@ it('fails no request while each is replaced by the next version in turn behind a
     leaving.signal('SIGTERM')
     await eventually(() => !balancer.isReady(leaving.baseUrl))
     expect(await leaving.ended).toEqual({ code: 0, signal: null })
-    // The next test uses the first one.
+    // The next test uses the first process with its delay.
     await installation.restart(index, { build: next, delaySeconds: [stopDelaySeconds, secondDelaySeconds][index] ?? 0 })
     await eventually(() => balancer.isReady(leaving.baseUrl))
     const columns = await installation.database.db.query(sql`

@@ -161,7 +161,7 @@ describe('an attribution', () => {
     expect(await balancesOf(service)).toMatchObject({ debt: 0, available: 0 })
   })
 
-  it('leaves a transaction whose own later payment is returned', async () => {
+  it('that is reversed leaves a REFUNDED transaction: a later payment of its code is returned', async () => {
     const other = await charge(service)
     const { suspended } = await payUnattributed(service)
     await match(suspended.id, other.id)

@@ -52,7 +52,7 @@ it('a person who is disabled, or may no longer invite, leaves no valid link behi
   expect(await Promise.all(links.map(shown))).toEqual([404, 404, 200])
 })
 
-it('a link for another password is not valid while its user is disabled', async () => {
+it('a password reset link is not valid while its user is disabled', async () => {
   const [admin, other] = [await newUser('admin'), await newUser('support')]
   const reset = await admin.call<{ url: string }>(`/dashboard/api/user/${other.id}/reset`, { method: 'POST', body: {} })
   const token = tokenOf(reset.body.url)
@@ -74,7 +74,7 @@ it('the link for the first admin, which is in the log, is invalid once there is 
   await fresh.stop()
 })
 
-it('a link for the first admin ends when somebody becomes an admin here, or is one again', async () => {
+it('a link for the first admin ends when a user becomes an admin, or is enabled again as one', async () => {
   const [admin, other] = [await newUser('admin'), await newUser('support')]
   const first = { email: null, role: 'admin', merchantId: null, invitedBy: null }
   for (const body of [{ role: 'admin' }, { isDisabled: false }]) {
@@ -88,7 +88,7 @@ it('a link for the first admin ends when somebody becomes an admin here, or is o
 
 const wayIn = {
   'a sign-in': async ({ email }: Person) => (await openBrowser(service, { email, password })).status,
-  'a link for another password': async (_: Person, token: string) =>
+  'a password reset link': async (_: Person, token: string) =>
     (await service.call(`/dashboard/api/invitation/${token}`, { token: null, body: { password: 'another good one' } }))
       .status,
   'a change of the password': async (person: Person) => {
@@ -100,7 +100,7 @@ const wayIn = {
 it.each([
   ['a sign-in', 'the password changes', sql`password_hash = password_hash || 'x'`, 401],
   ['a sign-in', 'the user is disabled', sql`disabled_at = now()`, 401],
-  ['a link for another password', 'the user is disabled', sql`disabled_at = now()`, 404],
+  ['a password reset link', 'the user is disabled', sql`disabled_at = now()`, 404],
   ['a change of the password', 'the password changes', sql`password_hash = password_hash || 'x'`, 422],
   ['a change of the password', 'the user is disabled', sql`disabled_at = now()`, 422],
 ] as const)('%s fails if %s at the same moment', async (way, _, changed, refused) => {
@@ -133,8 +133,8 @@ it('of two admins who disable each other concurrently one is left', async () => 
   for (let round = 0; round < 5; round++) {
     const [one, other] = [await newUser('admin'), await newUser('admin')]
     await service.db.query(sql`update users set disabled_at = now() where id <> all (${[one.id, other.id]}::uuid[])`)
-    const shutOut = { isDisabled: true }
-    const statuses = await Promise.all([change(one, other, shutOut), change(other, one, shutOut)])
+    const disabled = { isDisabled: true }
+    const statuses = await Promise.all([change(one, other, disabled), change(other, one, disabled)])
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
   }
 })

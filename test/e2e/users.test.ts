@@ -108,7 +108,7 @@ describe('a sign-in', () => {
     expect(answers.every(({ headers }) => headers.get('set-cookie') === null)).toBe(true)
   })
 
-  it('sets a cookie that scripts and other sites cannot use, and only its sealed half is stored', async () => {
+  it('sets a cookie that scripts and other sites cannot use, and only its hash is stored', async () => {
     const { email } = await newUser('support')
     const answer = await service.call('/dashboard/api/session', { token: null, body: { email, password } })
     const cookie = answer.headers.get('set-cookie') ?? ''
@@ -238,7 +238,7 @@ describe('the users', () => {
     expect((await admin.call('/dashboard/api/session')).status).toBe(200)
   })
 
-  it('leave an audit entry for everything they do, which names the merchant of the changed user', async () => {
+  it('leave an audit entry for each change of a user, which names the merchant of that user', async () => {
     const admin = await newUser('admin')
     const merchantId = await findSandboxMerchant(service)
     const { body } = await (await newUser('owner', merchantId)).call<{ user: { id: string } }>('/dashboard/api/session')
@@ -352,7 +352,7 @@ describe('a security event', () => {
     await request({ client_id: '52998224725', client_secret: 'wrong' })
     await service.call('/balance', { token: 'no.token.atall' })
     await service.call('/transaction', { token: granted.body.access_token })
-    // The first of the client's tokens may be from the start.
+    // A client's tokens of ten seconds have one line, which may be from the start.
     const given = { level: 30, security: 'token.granted', clientId, address: '127.0.0.1' }
     expect(logged).toContainEqual(expect.objectContaining(given))
     expect(securityLines(from).filter(({ security }) => security !== given.security)).toMatchObject([

@@ -41,7 +41,7 @@ const reject = async (id: string) =>
     { ...service, wakeDeliveries: () => {} },
     { id, reason: 'Ask the shop first', by: { actor: 'cli:maria' } },
   )
-/** Above the threshold, and requested twice: a duplicate that needs approval too. */
+/** Requests a withdrawal twice. The second one is a duplicate, which above the threshold needs approval too. */
 async function requestTwice(amount: number): Promise<string> {
   const pixKey = { key: randomUUID(), type: 'EVP' }
   const first = await withdraw(service, { amount, pixKey })

@@ -86,7 +86,7 @@ describe('many concurrent requests', () => {
     await service.db.transaction(
       async (tx) => await insertFeeRule(tx, { ...rule, merchantId, operation: 'withdrawal', validFrom: now }),
     )
-    // 100 withdrawals of 1000 with a fee of 5, and not a cent more than the hundredth.
+    // 100 withdrawals of 1000 with a fee of 5, and a cent less than another one takes.
     await fund(service, 100 * 1_005 + 1_004, merchantId)
     const answers: Answer<Withdrawal & { code?: string }>[] = []
     await Promise.all(

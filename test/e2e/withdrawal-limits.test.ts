@@ -70,7 +70,7 @@ describe('the limit', () => {
 
   it('does not count what was canceled or failed', async () => {
     await limit({ perDay: 1_000_000 })
-    // Amounts that the simulated bank rejects.
+    // An amount that the simulated bank rejects.
     const failed = await expectAccepted({ amount: 900_005 })
     expectRefused(await request({ amount: 900_000 }), 'limit_per_day')
     await untilWithdrawal(service, failed, 'FAILED')
@@ -109,7 +109,7 @@ describe('the limit', () => {
     await expectAccepted({ amount: 2_000 })
   })
 
-  it('refuses one of two concurrent withdrawals that exceed it together', async () => {
+  it('refuses as many concurrent withdrawals as exceed it together', async () => {
     await limit({ perDay: 5_000 })
     const answers = await Promise.all(Array.from({ length: 16 }, async () => await request({ amount: 1_000 })))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)

@@ -22,7 +22,7 @@ export type Cluster = {
   /** Resolves when there is a primary and both others follow it. */
   untilHealthy(): Promise<void>
   switchOver(): Promise<void>
-  /** For the control: the primary waits for no standby any more. */
+  /** For the test of asynchronous replication: the primary waits for no standby any more. */
   makeAsynchronous(): Promise<void>
   stop(): Promise<void>
 }
@@ -45,8 +45,8 @@ const password = 'a-password-of-the-test'
 const healthyMaxMs = 180_000
 
 /**
- * Three PostgreSQL servers under Patroni, three etcd and HAProxy: the files of deploy/ha/, with a network of the
- * loopback interface for theirs.
+ * Three PostgreSQL servers under Patroni, three etcd and HAProxy: the files of deploy/ha/, with loopback addresses in
+ * place of theirs.
  */
 export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Programs): Promise<Cluster> {
   const folder = await makeDatabaseFolder('guiche-ha-')
@@ -63,9 +63,9 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
       .replaceAll('10.0.0.', network)
   /** The environment of a machine: in the files it is that of the first. */
   const readEnvironment = async (name: string, index: number): Promise<Record<string, string>> => {
-    const read1 = parseEnv(await read(name)) as Record<string, string>
+    const variables = parseEnv(await read(name)) as Record<string, string>
     return Object.fromEntries(
-      Object.entries(read1).map(([key, value]) => {
+      Object.entries(variables).map(([key, value]) => {
         if (/_NAME$/.test(key) && value === 'one') return [key, names[index] ?? '']
         if (/PASSWORD$/.test(key)) return [key, password]
         return [key, key === 'ETCD_INITIAL_CLUSTER' ? value : value.replaceAll(addressOf(0), addressOf(index))]

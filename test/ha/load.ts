@@ -51,7 +51,7 @@ const pauseMs = 60
 const pauseAfterFailureMs = 250
 const servedMaxMs = 240_000
 
-/** Shops that create charges, have them paid, refund and withdraw. What is not answered 2xx is repeated with its key. */
+/** Shops that create charges, have them paid, refund and withdraw. They repeat what is answered neither 2xx nor 404. */
 export function openLoad({ services, headers, bank, name, shops = 6 }: Options): Load {
   const began = performance.now()
   const nowMs = () => performance.now() - began
@@ -172,7 +172,7 @@ function parse(text: string): Record<string, unknown> {
 export type Outage = {
   /** The longest time without any 2xx. */
   withoutSuccess: number
-  /** From the first answer that was not 2xx to the last one. */
+  /** From the first request that was not answered 2xx to the last such answer. */
   disturbed: number
   slowest: number
   refused: number
@@ -199,7 +199,7 @@ export function measureOutage(answers: Answer[], fromMs: number): Outage {
   }
 }
 
-/** The latest answer that a caller accepts. */
+/** How long a caller waits for an answer. */
 const answerMaxMs = 5_000
 
 /** Answers that no caller should get while the database is away. */

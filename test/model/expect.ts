@@ -8,7 +8,7 @@ export type Expected = { code: string | null; hold: string | null }
 
 const refundableMs = 90 * 86_400_000
 const duplicateWindowMs = 600_000
-/** Above this amount both merchants need an approval. */
+/** Above this amount withdrawals of both merchants need an approval. */
 export const approvalAbove = 50_000
 
 const yes: Expected = { code: null, hold: null }

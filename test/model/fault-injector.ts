@@ -1,7 +1,7 @@
 import type { Send } from '../../src/acquirers/bacen/http.ts'
 import type { Db, Sql, Tx } from '../../src/db/sql.ts'
 
-/** The error that the model injects into a process. The program does not know it, so it is never an answer. */
+/** The error that the model injects into a process. The service does not know it, so it is never an answer. */
 export class Injected extends Error {
   constructor(what: string) {
     super(`injected: ${what}`)
@@ -12,7 +12,7 @@ export class Injected extends Error {
 /** crash: from that step on the process does nothing; fault: that step fails, and the process goes on. */
 export type Injection = 'crash' | 'fault'
 
-/** Injects a crash or a fault into a process. Each statement, commit and request to the acquirer is one step. */
+/** Injects a crash or a fault into a process. A step is a moment before or after a statement, a commit or a request. */
 export type FaultInjector = {
   /** Injects it at the n-th step from now. */
   arm(injection: Injection, steps: number): void

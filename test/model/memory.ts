@@ -23,8 +23,8 @@ export type Rule = {
 }
 
 /**
- * What an entry that the operator posts manually (src/entries) changes in the accounts of a merchant or of the operator:
- * the money at the bank, the fees, and what it owes. Nothing else counts as an entry here.
+ * What an entry that the operator posts manually (src/entries) changes in the accounts of a merchant or of the
+ * operator: the money at the bank, the fees, and what it owes. Nothing else counts as an entry here.
  */
 export type Entered = { merchantId: string; clearing: number; fees: number; debt: number }
 

@@ -5,7 +5,7 @@ import { claimJobs, deleteJob, postponeJob } from '../../src/jobs/store.ts'
 import { isInjected } from './attempt.ts'
 import type { World } from './world.ts'
 
-/** The jobs of the schedule. The verification of the ledger is a separate step. */
+/** The scheduled jobs, without the verification of the ledger, which only the step `runScheduled` enqueues. */
 export const scheduledJobs = [
   'transactions.check',
   'transactions.check-refunds',

@@ -37,7 +37,7 @@ export async function sendAndCompare(
   return `${requested.kind} ${JSON.stringify(requested.input)}: ${describe(answered)} ${requested.id ?? ''}`
 }
 
-/** A request that was interrupted after its commit took effect. It may be sent unless it needed a review. */
+/** A withdrawal that was interrupted after its commit is in effect. It may be sent unless it needed a review. */
 async function noteIfCommitted(
   { db, clock, memory }: World,
   requested: Requested,
@@ -94,7 +94,7 @@ function compare(expected: Expected | null, answered: Attempted<Answer>): void {
   if (answered.value.isReplay) return
   if (expected.code !== null) throw new Unexpected(`accepted, expected ${expected.code}`)
   if (expected.hold !== answered.value.hold)
-    throw new Unexpected(`held for ${answered.value.hold}, expected ${expected.hold}`)
+    throw new Unexpected(`under review for ${answered.value.hold}, expected ${expected.hold}`)
 }
 
 async function send({ process: { deps } }: World, requested: Requested): Promise<Answer> {

@@ -74,7 +74,10 @@ function findUnblocked({ transactions, refunds, disputes, bank }: Seen): string[
   })
 }
 
-/** The bank decides its open disputes. Those that only the operator knew are rejected. */
+/**
+ * The bank decides its open disputes. Those that are still open or accepted in the gateway afterwards, such as those
+ * that only the operator entered, are rejected.
+ */
 async function decideDisputes(world: World): Promise<void> {
   const { random, clock, db } = world
   const { bank } = await readAll(db, clock.now())

@@ -153,7 +153,7 @@ export const takeBackPart: Step = async (world) => {
 
 const operator = { actor: 'cli:model' }
 
-/** The operator enters a dispute, or its outcome, before the acquirer reports it. */
+/** The operator enters a dispute, which the acquirer may not have reported. */
 export const enter: Step = async (world) => {
   const { random, process } = world
   const { transactions } = await readAll(world.db, world.clock.now())

@@ -88,7 +88,7 @@ async function isPosted({ db }: World, key: string): Promise<boolean> {
   return (await db.query(sql`select from operator_entries where idempotency_key = ${key}`)).length === 1
 }
 
-/** The changes that an entry makes, by account. Null if it must be refused. */
+/** The changes that an entry makes, by merchant. Null if it must be refused. */
 function foresee(world: World, seen: Seen, { type, merchantId, amount }: Requested): Entered[] | null {
   const id = merchantId ?? operatorMerchantId
   switch (type) {

@@ -43,7 +43,7 @@ export const create: Step = async (world, mode) => {
 export const pay: Step = async (world) => {
   const { random, bank } = world
   const { transactions } = await readAll(world.db, world.clock.now())
-  // Paid and expired ones too: the bank has to refuse them.
+  // Sometimes any transaction, paid and expired ones too: the bank has to refuse those.
   const open = transactions.filter(({ status }) => status === 'PIX_QRCODE_GENERATED')
   const row = random.pick(random.percent(90) ? open : transactions)
   if (!row?.pix_uri) return 'nothing to pay'
@@ -63,7 +63,7 @@ export const refund: Step = async (world, mode) => {
   return await requestNew(world, { kind: 'refund', merchantId: row.merchant_id, transactionId: row.id, input }, mode)
 }
 
-/** Usually a PAID one; else any, since a refused request must be refused in any status. */
+/** Usually a PAID one; else any, to test the refusals in other statuses. */
 export function pickPaid({ random }: World, transactions: TransactionSeen[]): TransactionSeen | undefined {
   const isPaid = ({ status }: TransactionSeen) => status === 'PAID'
   return random.pick(random.percent(85) ? transactions.filter(isPaid) : transactions)
@@ -133,7 +133,7 @@ export const cancel: Step = async (world) => {
   return `cancel ${row.id}: ${describe(done)}`
 }
 
-/** Usually an open charge; else any, since a refused request must be refused in any status. */
+/** Usually an open charge; else any, to test the refusals in other statuses. */
 export const cancelCharge: Step = async (world, { isAlone }) => {
   const { random } = world
   const { transactions } = await readAll(world.db, world.clock.now())
@@ -160,13 +160,13 @@ export const confirm: Step = async (world) => {
   const row = await pickWaiting(world)
   if (!row) return 'nothing to confirm'
   const { deps } = world.process
-  const isLetGo = row.review_reason === 'duplicate' && row.amount <= approvalAbove
+  const isReleased = row.review_reason === 'duplicate' && row.amount <= approvalAbove
   // If interrupted, it may have taken effect. Noted first, since a job may run at the same time.
-  if (isLetGo) world.memory.free.add(row.id)
+  if (isReleased) world.memory.free.add(row.id)
   const done = await attempt(
     async () => await confirmWithdrawal(deps, { merchantId: row.merchant_id, id: row.id, by: null }),
   )
-  return `confirm ${row.id}, held for ${row.review_reason}: ${describe(done)}`
+  return `confirm ${row.id}, under review for ${row.review_reason}: ${describe(done)}`
 }
 
 export const approve: Step = async (world) => {

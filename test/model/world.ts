@@ -68,7 +68,7 @@ const disturbed = /^\/(?:cob|pix|v2|v3)(?:\/|$)/
 export async function openWorld(seed: number): Promise<World> {
   const random = createRandom(seed)
   // Separate draws: the number of requests to the bank depends on how concurrent steps run.
-  const luck = createRandom(seed + 1)
+  const lossRandom = createRandom(seed + 1)
   const clock = manualClock()
   const database = await createTestDatabase()
   const { db } = database
@@ -82,7 +82,7 @@ export async function openWorld(seed: number): Promise<World> {
     sendCallback: async () => 200,
     log: { warn: () => {} },
     disturb: ({ path }) =>
-      disturbed.test(path) && luck.percent(losses.percent) ? (luck.pick(losses.kinds) ?? 'none') : 'none',
+      disturbed.test(path) && lossRandom.percent(losses.percent) ? (lossRandom.pick(losses.kinds) ?? 'none') : 'none',
   })
   const merchants = [await addMerchant(db, key, clock), await addMerchant(db, key, clock)]
   const begin = () => startProcess({ db, bank, clock, key, isRemote: random.percent(50) })

@@ -2,7 +2,7 @@ import { edit, type Mutation } from './mutation.ts'
 
 const cancelTest = 'src/transactions/cancel.test.ts'
 
-/** Mutations of charges: their cancel, their texts at the PSP, and the plugin for Medusa. */
+/** Mutations of charges (cancel, expiry, texts at the PSP, erasure) and of the plugin for Medusa. */
 export const chargeMutations: Mutation[] = [
   {
     name: 'a cancel that the acquirer answered counts, whatever became of the charge',

@@ -11,8 +11,8 @@ import {
 import { operationMutations } from './operation-mutations.ts'
 
 /**
- * Mutations outside of the path of a payment: the operator's money, disputes, strict requests, personal data, and the
- * second person.
+ * Mutations outside of the path of a payment, such as the operator's money, disputes, strict requests, personal data,
+ * the second person, jobs, a lost database and the standby.
  */
 export const edgeMutations: Mutation[] = [
   ...chargeMutations,

@@ -24,7 +24,7 @@ const copied = [
   'tsconfig.json',
   'vitest.config.ts',
 ]
-/** A fixed seed: a mutation that is caught today is caught tomorrow. */
+/** Fixed seeds: a mutation that is caught today is caught tomorrow. */
 const seeds = { MODEL_SEED: '1', MODEL_RUNS: process.env.MUTATION_RUNS ?? '24', MODEL_STEPS: '250' }
 /**
  * Only ends tests that hang. Reaching it does not prove a catch: the tests have their own limits, and the machine may

@@ -3,8 +3,8 @@ import { edit, feedTest, jobsTest, type Mutation, payoutsElsewhereTest } from '.
 const sandboxTest = 'test/e2e/sandbox-controls.test.ts'
 
 /**
- * Mutations of what protects the operator: the payout freeze, alerts to people, the event feed, webhook endpoints, and the
- * sandbox.
+ * Mutations of the operation, such as the payout freeze, alerts, the event feed, sign-in, webhooks, background work and
+ * the sandbox.
  */
 export const operationMutations: Mutation[] = [
   {

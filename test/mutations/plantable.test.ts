@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { modelTest } from './mutation.ts'
 import { mutations } from './mutations.ts'
 
-// Running the mutations takes an hour (`npm run mutations`). Checking that each still applies to the code takes seconds.
+// Running the mutations (`npm run mutations`) takes an hour. Checking that each applies to the code takes seconds.
 it.each(mutations)('each mutation applies to the code: $name', async ({ edits, caughtBy = modelTest }) => {
   for (const { file, from } of edits) {
     const source = await readFile(file, 'utf8')

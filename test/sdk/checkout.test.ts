@@ -9,7 +9,7 @@ import { readSamples } from '../support/packed-sdk.ts'
 import { startTestService } from '../support/service.ts'
 
 const run = promisify(execFile)
-/** In the checkout, where packages are found, and which git ignores. */
+/** In the checkout, so that programs find its packages, and in `dist`, which git ignores. */
 const folder = resolve(`dist/checkout-${process.pid}`)
 const cleanups: (() => Promise<unknown>)[] = []
 

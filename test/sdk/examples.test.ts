@@ -92,7 +92,7 @@ describe.each(examples)('examples/$name', ({ name, needs: [command = '', ...args
   })
 })
 
-/** As when the client's secret is changed. */
+/** As when an operator revokes the client's tokens. */
 async function revokeTokens(): Promise<void> {
   const { clientId, clientSecret } = service.sandbox
   const form = { client_id: clientId, client_secret: clientSecret, grant_type: 'client_credentials' }
@@ -146,7 +146,7 @@ async function startShop(name: string, [command = '', ...args]: string[], build?
       if (found) done(found)
     })
   })
-  // It prints its address before it listens, in some languages.
+  // Some of the shops print their address before they listen.
   await expect.poll(async () => (await fetch(address).catch(() => null))?.status).toBe(200)
   return { url: address, said: () => said }
 }

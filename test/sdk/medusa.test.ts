@@ -187,7 +187,7 @@ const medusaFolder = process.env.GUICHE_MEDUSA ?? ''
 it.skipIf(medusaFolder === '')('the provider compiles with Medusa, and works in its payment module', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'guiche-medusa-'))
   const database = await createEmptyDatabase()
-  // Medusa knows no socket in a folder.
+  // Medusa cannot connect to a Unix socket.
   const proxy = await openDatabaseProxy(database.connectionString)
   try {
     const run = promisify(execFile)

@@ -5,8 +5,8 @@ import { rowsUnder } from '../support/documents.ts'
 import { findPython } from '../support/python.ts'
 
 /**
- * The three SDKs have the same methods, which docs/sdk.md lists side by side. Each surface is read from the SDK itself: by
- * TypeScript's compiler, PHP's reflection and Python's `inspect`.
+ * The three SDKs have the same methods, which docs/sdk.md lists side by side. Each surface is read from the SDK itself:
+ * by TypeScript's compiler, PHP's reflection and Python's `inspect`.
  */
 
 /** `initial` is the default as the language writes it. */
@@ -18,7 +18,7 @@ const python = findPython('httpx') ?? ''
 
 /** Options of one SDK alone: PHP has no signals, and each sends requests with its platform's HTTP client. */
 const own = ['signal', 'fetch', 'transport', 'tokenStore', 'sleep', 'httpClient']
-/** Times are milliseconds in JavaScript and PHP, and seconds in Python. */
+/** Timeouts are milliseconds in JavaScript and PHP, and seconds in Python. A tolerance is in seconds in all. */
 const renamed: Record<string, string> = { timeout: 'timeoutMs', tolerance: 'toleranceSeconds' }
 const toScript = (name: string) => {
   const found = name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())

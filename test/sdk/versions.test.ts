@@ -9,8 +9,8 @@ import { signWebhook } from '../../sdk/src/testing.ts'
 import { findPython } from '../support/python.ts'
 
 /**
- * The SDKs against a service that is newer than they are, which has fields, statuses, events and errors that they do not
- * know, and against one that is older and lacks some that they know.
+ * The SDKs against a service that is newer than they are, which has fields, statuses, events and errors that they do
+ * not know, and against one that is older and lacks some that they know.
  */
 
 const hasPhp =

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 
-/** What of the plugin for WooCommerce needs no WordPress. woocommerce.test.ts tests the rest in a real one. */
+/** The parts of the plugin for WooCommerce that need no WordPress. woocommerce.test.ts tests the rest in a real one. */
 const folder = 'plugins/woocommerce'
 const files = [
   'guiche-for-woocommerce.php',
@@ -18,7 +18,7 @@ it.skipIf(!hasPhp)('the plugin for WooCommerce is valid PHP', async () => {
   for (const name of files) await promisify(execFile)('php', ['-l', `${folder}/${name}`])
 })
 
-it.skipIf(!hasPhp)('sends each refund that WooCommerce has a record of, and none twice', async () => {
+it.skipIf(!hasPhp)('sends each refund that WooCommerce has a record of, and none is carried out twice', async () => {
   const { stdout } = await promisify(execFile)('php', ['test/shops/refunds.php'])
   const key = (number: number) => `wc-1f2e3d4c5b6a-7-refund-${number}`
   expect(JSON.parse(stdout)).toEqual({

@@ -1,6 +1,7 @@
 <?php
 
-// A shop on the PHP SDK: from a token to a withdrawal, with each webhook verified. It prints what it has seen, one fact a line.
+// A shop on the PHP SDK: charges, refunds, withdrawals, disputes, lists and refusals, with each webhook verified. It
+// prints what it has seen, one fact a line.
 
 declare(strict_types=1);
 

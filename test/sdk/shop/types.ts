@@ -25,7 +25,7 @@ type Equal<Left, Right> =
   (<Probe>() => Probe extends Left ? 1 : 2) extends <Probe>() => Probe extends Right ? 1 : 2 ? true : false
 type Expect<Truth extends true> = Truth
 
-/** Statuses, ids, cents and dates: the columns of a shop's own tables. */
+/** Types that a shop's code and tables depend on: statuses, ids, cents, dates, lists and codes. */
 export type Pinned = [
   Expect<
     Equal<
