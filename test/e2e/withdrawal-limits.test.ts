@@ -60,7 +60,7 @@ describe('the limit', () => {
     await expectAccepted({ amount: 5_001 })
   })
 
-  it('of a day counts what was requested on it, and what may still leave', async () => {
+  it('of a day counts what was requested on it', async () => {
     await limit({ perDay: 10_000 })
     await expectAccepted({ amount: 6_000 })
     expectRefused(await request({ amount: 4_001 }), 'limit_per_day')
