@@ -210,7 +210,7 @@ export const sentences: Record<Language, Sentences> = {
       too_deep: () => 'Dados aninhados demais.',
       length: () => 'A senha tem de 12 a 256 caracteres.',
       too_easy: () =>
-        'Esta senha é fácil de adivinhar. Use uma frase sua, sem nomes, só palavras comuns ou sequências do teclado.',
+        'Fácil de adivinhar. Use uma frase sua, sem nomes nem sequências do teclado, e não só de palavras comuns.',
       wrong: () => 'Incorreto.',
       not_offered: () => 'Não está disponível.',
       not_pending_review: () => 'Não está mais aguardando análise.',

@@ -181,7 +181,7 @@ export function useFoundGroups(found: SearchResults | undefined, query: string):
       navigate(toLink('/transactions'))
     },
   }
-  // The list finds the names of one merchant that contain the text as it is, so it may miss several words in another order.
+  // The list of one merchant finds names that contain the text as it is, but not several words in another order.
   const isOfName = (merchant !== null || client !== null) && transactions.length > 1 && !/[\d@\s]/.test(query)
   return [
     { name: 'customers', items: customers },

@@ -1,7 +1,7 @@
 import type { ActionName } from '../../types.ts'
 
 /**
- * What somebody did, after their name. The part in brackets is a link if its record has a screen. `{amount}` becomes
+ * What somebody did, after their name. The part in brackets is a link if there is a screen for it. `{amount}` becomes
  * ` of R$1.00`, and `{user}` a space and the name; where nothing is known, they are left out.
  */
 export const sentences: Record<'en' | 'pt', Record<ActionName, string>> = {
