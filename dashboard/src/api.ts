@@ -1,7 +1,7 @@
 import { Guiche, GuicheError } from '@guiche/sdk'
 import { type FieldError, writeFieldError } from './field-errors.ts'
 
-/** An error response of the service. Its message says what to do. */
+/** An error of the dashboard's own API: its error response, no response (status 0), or the response of a proxy. */
 export class ApiError extends Error {
   readonly code: string
   readonly status: number
@@ -47,7 +47,10 @@ export function onSignOut(listener: () => Promise<boolean>): void {
   onSignedOut = listener
 }
 
-/** `fetch` with the session cookie and the CSRF token, which proves that the request comes from this page. */
+/**
+ * `fetch` with the session cookie, the chosen merchant, and the CSRF token, which proves that the request comes from
+ * this page. A request that was refused because the session has ended is sent again after the user has signed in again.
+ */
 const sessionFetch: typeof fetch = async (input, init) => {
   const acting = client
   const response = await sendInSession(input, init, acting)
@@ -81,7 +84,10 @@ export const guiche = new Guiche({
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Calls the dashboard's own API. `path` begins after `/dashboard/api`. A file is sent as its bytes, anything else as JSON. */
+/**
+ * Calls the dashboard's own API. `path` begins after `/dashboard/api`. A file is sent as its bytes, anything else as
+ * JSON.
+ */
 export async function request<Result>(method: Method, path: string, body?: object): Promise<Result> {
   return (await readJson(await call(method, path, body))) as Result
 }
@@ -125,7 +131,7 @@ export function withQuery(path: string, query: Record<string, string | number | 
   return entries.length === 0 ? path : `${path}?${new URLSearchParams(entries)}`
 }
 
-/** The sentence to show for any thrown error. */
+/** The English sentence of any thrown error. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof GuicheError) return error.detail
   return error instanceof Error ? error.message : String(error)

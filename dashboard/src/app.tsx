@@ -26,12 +26,12 @@ const Welcome = lazy(async () => await import('./screens/welcome/welcome.tsx'))
 const queries: QueryClient = new QueryClient({
   mutationCache: new MutationCache({
     onError: (error) => {
-      // Refused because something else was shown than what is stored by now.
+      // Refused because the record has changed since it was shown.
       if (fieldErrorsOf(error).some(({ code }) => code === 'changed')) void queries.invalidateQueries()
     },
   }),
   defaultOptions: {
-    // A refused request is not retried: it would be refused again.
+    // An `ApiError` is final: most often it is a refusal. Other errors, such as those of the SDK, are retried once.
     queries: { retry: (count, error) => !(error instanceof ApiError) && count < 1, staleTime: 5_000 },
   },
 })
@@ -85,7 +85,7 @@ function replaceSession(session: Session | null): void {
   queries.setQueryData(sessionKey, session)
 }
 
-/** Takes over an answer about who is signed in, and returns whether it is the same user as before. */
+/** Stores the session, and returns whether its user is the same as before. */
 function takeSession(session: Session): boolean {
   const isSameUser = queries.getQueryData<Session | null>(sessionKey)?.user.id === session.user.id
   keepCsrfToken(session.csrfToken)
@@ -132,12 +132,12 @@ function SignedIn() {
   )
 }
 
-/** How long the screen of a session that ended is kept for whoever signs in again. */
+/** How long the screen of an ended session is kept, in case the same user signs in again. */
 const keptMs = 15 * 60_000
 
 /**
  * What happens when a session ends without a sign-out. The requests that were refused wait: they are sent again when
- * the same user has signed in again, and fail when somebody else has.
+ * the same user has signed in again, and fail when somebody else has, or after `keptMs`.
  */
 function useEndedSession() {
   const [hasEnded, setEnded] = useState(false)

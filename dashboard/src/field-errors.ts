@@ -209,7 +209,8 @@ export const sentences: Record<Language, Sentences> = {
       too_many: (limit) => (limit === '' ? 'Itens demais.' : `No máximo ${limit} itens.`),
       too_deep: () => 'Dados aninhados demais.',
       length: () => 'A senha tem de 12 a 256 caracteres.',
-      too_easy: () => 'Fácil de adivinhar: não use nomes nem o e-mail, e varie os caracteres.',
+      too_easy: () =>
+        'Fácil de adivinhar. Use uma frase sua, sem nomes nem sequências do teclado, e não só de palavras comuns.',
       wrong: () => 'Incorreto.',
       not_offered: () => 'Não está disponível.',
       not_pending_review: () => 'Não está mais aguardando análise.',

@@ -26,7 +26,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Called at sign-out, so that the next user of the browser does not see these filters. */
+/** Called when the user changes or signs out: the next user of the browser must not see these filters. */
 export function forgetPersonalFilters(): void {
   setPersonal({})
 }
@@ -81,12 +81,12 @@ export function useFilters() {
         return next
       })
     },
-    /** Removes all filters of the list. */
+    /** Removes all filters of the list, its sort and its page. */
     clear: () => {
       setPersonal({ ...personal, [list]: nothing })
       setQuery((before) => new URLSearchParams([...before].filter(([name]) => ofScreen.includes(name))))
     },
-    /** Goes to the page after or before a place of the list, or to the first one. */
+    /** Goes to the page after or before a cursor, or to the first one. */
     moveTo: (to: { after: string } | { before: string } | Record<string, never>, options?: { replace: boolean }) =>
       setQuery((before) => {
         const next = new URLSearchParams(before)

@@ -5,7 +5,7 @@ const locales = { en: 'en-GB', pt: 'pt-BR' } as const
 /** Days and hours are in Brasília time wherever the user is, because the banking day is that of Brasília. */
 const timeZone = 'America/Sao_Paulo'
 
-/** Formats amounts, dates and durations in the chosen language. */
+/** Formats amounts, numbers, documents, dates and durations in the chosen language. */
 export function useFormat() {
   return formats[useLanguage().language]
 }
@@ -120,8 +120,8 @@ function formatPhone(value: string): string {
 }
 
 /**
- * Each unit in seconds, and the rounded number of it that is written in the next unit. Not 24 hours: a day away is
- * written "tomorrow", and 23.7 hours away may still be today.
+ * Each unit, its length in seconds, and the rounded number of it from which the next unit is used: 25 hours, because
+ * one day is written "tomorrow", and 23.7 hours from now may still be today.
  */
 const units = [
   ['second', 1, 60],

@@ -1,8 +1,8 @@
 import { useRef, useState } from 'react'
 
 /**
- * A key for one operation with money. It is created when the dialog opens, so that a second click, or a retry after a
- * lost response, repeats the same request. Does not use `crypto.randomUUID`, which browsers offer only over https.
+ * A new key for one operation. The same key is sent with a second click, or a retry after a lost response, so that it
+ * repeats the same request. Does not use `crypto.randomUUID`, which browsers offer only over HTTPS and on localhost.
  */
 export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
@@ -10,8 +10,8 @@ export function newIdempotencyKey(): string {
 }
 
 /**
- * Returns a function that gives a key for the content of a request: the same content has the same key again, so that a
- * retry repeats it, and other content is another request.
+ * Returns a function that gives a key for the content of a request: the same content as in the call before has the same
+ * key, so that a retry repeats the request, and other content is another request.
  */
 export function useIdempotencyKey(create = newIdempotencyKey): (content: unknown) => string {
   const last = useRef({ content: '', key: '' })

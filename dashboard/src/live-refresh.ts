@@ -19,13 +19,13 @@ const roots: Record<ChangeKind, readonly string[]> = {
 }
 /** Queries of one record: their keys contain its id. */
 const ofOneRecord = new Set(['transaction', 'withdrawal', 'record'])
-/** Sums over many records, which nobody reads several times a second. */
+/** Expensive queries, such as sums over many records: they are repeated less often. */
 const slow = new Set([
   ...['overview', 'statement', 'balance', 'balance-history', 'ledger', 'month', 'receivers', 'reconciliation'],
   ...['customer', 'links', 'link', 'api-requests', 'attention'],
 ])
 const pauseMs = { usual: 1_000, slow: 3_000 }
-/** The service may answer with figures of up to two seconds before: they are read once more after the last change. */
+/** The service reuses these figures for two seconds or more: they are read once more after the last change. */
 const mayBeOld = 'overview'
 
 /** Lists that somebody is reading further down: they would move under the reader's eyes. True: there are changes. */

@@ -83,7 +83,7 @@ function useOneTab(isWanted: boolean): boolean {
   const [isChosen, setChosen] = useState(false)
   useEffect(() => {
     if (!isWanted) return
-    // Only secure pages have locks.
+    // Without HTTPS a page has no locks: every tab notifies.
     if (!('locks' in navigator)) {
       setChosen(true)
       return () => setChosen(false)

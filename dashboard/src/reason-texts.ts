@@ -2,7 +2,7 @@ import type { Format } from './format.ts'
 import type { Language } from './text.ts'
 import type { FreezeReason, Reason, ReasonCode } from './types.ts'
 
-/** The reasons that the service writes itself, in English. A reason that a PSP or a person wrote stays as it is. */
+/** The Portuguese for reasons that the service writes in English. What a PSP or a person wrote stays as it is. */
 const reasons: Record<ReasonCode, string> = {
   code_expired: 'o QR Code expirou',
   charge_removed: 'o PSP removeu a cobrança, e o QR Code não pode mais ser pago',

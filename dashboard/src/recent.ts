@@ -40,7 +40,7 @@ export function rememberRecent(recent: Recent): void {
   set([recent, ...others].slice(0, recentMax))
 }
 
-/** Called at sign-out. */
+/** Called at sign-out, and when nobody has continued an ended session. */
 export function forgetRecents(): void {
   set([])
 }

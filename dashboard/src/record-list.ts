@@ -11,7 +11,7 @@ export type RecordPage<Row> = { next: string | null; previous: string | null; da
 
 /**
  * A page of the transactions or withdrawals that the filters leave, the sums of all of them, and the filters of their
- * export. `textFilters`: the names of filters that are the same in the address and in the request.
+ * export. `textFilters`: the names of filters that the request has under the same name.
  */
 export function useRecordList<Row, ExportFilters>(
   record: 'transaction' | 'withdrawal',

@@ -57,10 +57,10 @@ const words = texts({
   },
 })
 
-/** The disputes that the attention item counts. */
+/** The filter for the disputes that `disputes_due` counts. */
 const dueSoon = { due: 'soon' }
 
-/** The screen in the navigation, the path of the list, and whether it is urgent. */
+/** The screen in the navigation, the path and the filters of the list, and whether it is urgent. */
 const places: Record<AttentionKind, { screen: string; path: string; query?: Record<string, string>; isUrgent?: true }> =
   {
     payouts_frozen: { screen: 'system', path: '/system', isUrgent: true },
@@ -159,7 +159,7 @@ function shownCount({ count, isMore }: Pick<AttentionItem, 'count' | 'isMore'>, 
   return `${format.number(count)}${isMore ? '+' : ''}`
 }
 
-/** The filter of a screen for exactly the records that its badge counts; none if it counts several kinds or nothing. */
+/** The filter for exactly the records that a screen's badge counts: only for `disputes_due` alone, otherwise none. */
 export function useBadgeFilter(): (screen: string) => Record<string, string> {
   const { data = [] } = useAttention()
   return (screen) => {

@@ -28,7 +28,7 @@ const places = {
 } as const
 
 /** What makes the first entry appear: a screen that the user may open, and a page of the guide. */
-type Lesson = { action?: keyof typeof places; guide?: GuidePage }
+type Help = { action?: keyof typeof places; guide?: GuidePage }
 
 /** Pages of the guide, and whether they are in Portuguese too. */
 const guidePages = {
@@ -42,7 +42,7 @@ const guidePages = {
 } as const
 type GuidePage = keyof typeof guidePages
 
-type Props = { icon: Icon; title: string; children?: ReactNode } & Lesson
+type Props = { icon: Icon; title: string; children?: ReactNode } & Help
 
 /** An empty list: says that nothing matches its filters or, without filters, what will appear here. */
 export function EmptyList({ isFiltered, noneFound, ...none }: { isFiltered: boolean; noneFound: string } & Props) {
@@ -72,13 +72,13 @@ export function Empty({ icon, title, children, action, guide }: Props) {
             {children}
           </Text>
         )}
-        <Teach action={action} guide={guide} />
+        <HelpLinks action={action} guide={guide} />
       </Stack>
     </Center>
   )
 }
 
-function Teach({ action, guide }: { [Name in keyof Lesson]: Lesson[Name] | undefined }) {
+function HelpLinks({ action, guide }: { [Name in keyof Help]: Help[Name] | undefined }) {
   const t = useText(words)
   const may = useMay()
   const toLink = useClientLink()

@@ -30,7 +30,7 @@ type FieldValue<Values, Name> = Name extends keyof Values
 
 /**
  * A form: the values of its inputs, and the mutation that sends them. The values have the names of the request's
- * fields, so that a refusal is shown beside the input of the field. `error` is any other refusal, for the notice.
+ * fields, so that a refusal is shown beside the input of the field. `error` is any other error, for the notice.
  */
 export function useMutationForm<Values extends Record<string, unknown>, Answer>({
   initialValues,

@@ -3,7 +3,7 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import type { AroundNavHandler } from 'wouter'
 import { texts, useText } from '../text.ts'
 
-// The router of every screen imports this file: the dialog is loaded with the screens that have one.
+// The router imports this file on every screen: the dialog is loaded when it is needed.
 const Confirm = lazy(async () => ({ default: (await import('./confirm.tsx')).Confirm }))
 
 const words = texts({
@@ -21,8 +21,8 @@ export const confirmLeaving: AroundNavHandler = (navigate, to, options) => {
   else unsaved.ask(go)
 }
 
-// The browser's button Back has changed the address already: it is changed back. The router listens from its first
-// rendering on, so that this listener is before it.
+// The browser's Back button has already changed the address: it is changed back. This listener is added before the
+// router's, which is added when the router is first rendered, so it can keep the event from the router.
 addEventListener('popstate', (event) => {
   const to = location.href
   if (unsaved === null || isSameScreen(to, unsaved.address)) return

@@ -46,7 +46,10 @@ const words = texts({
   },
 })
 
-/** Changes to limits, people and credentials that other admins made within the last week, until this admin marks them as read. */
+/**
+ * The newest changes to limits, people and credentials that others made within the last week, 20 at most. Shown to an
+ * admin of the operator who has not marked them as read.
+ */
 export function Notices() {
   const t = useText(words)
   const nameOf = useActorName()

@@ -2,7 +2,7 @@ import { Group, Stack, Text, Title } from '@mantine/core'
 import { createContext, type ReactNode, useContext, useEffect } from 'react'
 import { ErrorBoundary } from './error-boundary.tsx'
 
-/** How many items of the screen wait for a decision, for the title of the window; empty if none does. */
+/** How many items of the screen need attention, for the title of the window; empty if none does. */
 export const WaitingCount = createContext('')
 
 /** A screen: its title, its purpose, its actions and its content. */

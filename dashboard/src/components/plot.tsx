@@ -25,8 +25,8 @@ function widthOfLabels(plot: uPlot, labels: string[] | null, index: number): num
 }
 
 /**
- * The points that have a label: as many as there is room for, at equal distances. Counted from the last point, the last
- * one has a label; counted from the first, the distance divides the number of points.
+ * The points that have a label: no more than there is room for, at equal distances. Counted from the last point, the
+ * last one has a label; counted from the first, the distance divides the number of points if it can.
  */
 function labelled(count: number, { room, from }: { room: number; from: 'first' | 'last' }): number[] {
   const least = Math.max(1, Math.ceil(count / Math.max(1, room)))
@@ -54,7 +54,10 @@ function hatch(ctx: CanvasRenderingContext2D, color: string): CanvasPattern | st
   return ctx.createPattern(tile, 'repeat') ?? color
 }
 
-/** The bars of a series; the one that may still grow is a series of its own. A bar of height zero would be drawn as a line. */
+/**
+ * A series as uPlot draws it. Of bars, the one that may still grow is a series of its own, and zeros are left out,
+ * because uPlot draws a bar of height zero as a line.
+ */
 function toDrawn(
   { label, values, color, kind }: Series,
   partial: number | undefined,

@@ -36,7 +36,7 @@ export type Column<Row> = {
   isAmount?: boolean
   /** Hidden on a phone. */
   isMinor?: boolean
-  /** The sorts that its head switches between, the first one first. */
+  /** The descending and the ascending sort, between which its head switches. */
   sorts?: readonly [string, string]
 }
 
@@ -79,7 +79,7 @@ type Props<Row> = {
   label: string
   empty: ReactNode
   sorting?: Sorting
-  /** Rows get a checkbox, if any of them can be selected. */
+  /** Each row that can be selected gets a checkbox. */
   selection?: Selection<Row> & { nameOf: (row: Row) => string }
 }
 
@@ -320,7 +320,7 @@ type CursorListProps<Row> = Omit<Props<Row>, 'rows'> & {
   total: number | null | undefined
 }
 
-/** The same for a list whose pages are found by their neighbours: a page of a million rows is as fast as the first. */
+/** The same for a list with cursors instead of page numbers: any page of a million rows loads as fast as the first. */
 export function CursorList<Row>({ list, filters, live, total, ...table }: CursorListProps<Row>) {
   const t = useText(words)
   const format = useFormat()

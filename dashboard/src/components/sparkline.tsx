@@ -1,6 +1,6 @@
 const [width, height] = [120, 28]
 
-/** The course of a figure in a few points. Its label has the values for screen readers. */
+/** A small line chart of one figure. `label` tells screen readers the values. */
 export function Sparkline({ values, label }: { values: (number | null)[]; label: string }) {
   const known = values.filter((value) => value !== null)
   if (known.length < 2) return null

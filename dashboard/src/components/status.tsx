@@ -54,7 +54,7 @@ export function TransactionStatus({ of }: { of: { status: string; amountPaid?: n
   )
 }
 
-/** A state as a badge that never wraps or is cut. */
+/** A state as a badge that never wraps and is never cut. */
 export function StatusBadge(props: BadgeProps & Pick<ComponentProps<'div'>, 'ref' | 'tabIndex' | 'title'>) {
   return (
     <Badge

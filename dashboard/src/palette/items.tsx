@@ -149,7 +149,7 @@ export function useFoundGroups(found: SearchResults | undefined, query: string):
   const toLink = useClientLink()
   const clients = useMerchants()
   if (!found) return []
-  // Which merchant's it is matters only to those who see several.
+  // The merchant's name matters only to users who see several merchants.
   const merchantOf = (clientId: string) =>
     merchant === null ? [clients.data?.find((one) => one.clientId === clientId)?.name ?? clientId] : []
   const open = (path: string, clientId: string) => () =>
@@ -181,7 +181,7 @@ export function useFoundGroups(found: SearchResults | undefined, query: string):
       navigate(toLink('/transactions'))
     },
   }
-  // The list searches one merchant's names for a text, so for several words only as they follow each other.
+  // The list of one merchant finds names that contain the text as it is, but not several words in another order.
   const isOfName = (merchant !== null || client !== null) && transactions.length > 1 && !/[\d@\s]/.test(query)
   return [
     { name: 'customers', items: customers },

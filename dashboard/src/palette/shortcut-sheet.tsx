@@ -8,7 +8,7 @@ import { words } from './text.ts'
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
-/** All keys of the dashboard. */
+/** The keys that work on every screen, and those of lists. */
 export default function ShortcutSheet({ shown, onClose }: { shown: readonly ScreenEntry[]; onClose: () => void }) {
   const t = useText(words)
   const nameOf = useText(navigationWords)

@@ -14,7 +14,7 @@ import type { NewSecondFactor, SignedInSession } from '../../types.ts'
 import { NotificationSection } from './notify.tsx'
 import { words } from './text.ts'
 
-/** The user's own password, second factor and sessions. */
+/** The user's own password, second factor, notifications and sessions. */
 export default function Account() {
   const t = useText(words)
   const user = useUser()

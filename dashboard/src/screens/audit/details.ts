@@ -31,7 +31,7 @@ type Accounts = Record<string, readonly [name: string, ...rest: string[]]>
 /** How the reader wants the details. */
 type Reader = { language: Language; format: Format; accounts: Accounts }
 
-/** The details of an entry as `approval above R$ 1.000,00 · per day none`. The sentence has the amount. */
+/** The details of an entry as `approval above: R$1,000.00 · per day: none`. The sentence has the amount. */
 export function writeDetails(details: Actions['data'][number]['details'], reader: Reader): string {
   const shown = Object.entries(details ?? {}).filter(
     ([name, value]) => !hiddenDetails.has(name) && name !== 'amount' && !(name === 'reference' && value === null),

@@ -1,8 +1,8 @@
 import type { ActionName } from '../../types.ts'
 
 /**
- * What somebody did, after their name. The part in brackets is a link; `{amount}` and `{user}` begin with a preposition
- * and are left out where nothing is known.
+ * What somebody did, after their name. The part in brackets is a link if there is a screen for it. `{amount}` becomes
+ * ` of R$1.00`, and `{user}` a space and the name; where nothing is known, they are left out.
  */
 export const sentences: Record<'en' | 'pt', Record<ActionName, string>> = {
   en: {

@@ -14,7 +14,7 @@ import { words } from './text.ts'
 
 export type Charge = Awaited<ReturnType<typeof guiche.transactions.create>>
 
-/** A charge that waits for its payment. At a counter the payment fills the screen, and is heard. */
+/** A charge that waits for its payment. At a counter, a tone and the whole screen announce the payment. */
 export function OpenCharge({
   client,
   charge,

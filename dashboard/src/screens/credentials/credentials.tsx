@@ -113,7 +113,7 @@ function About({ client }: { client: ClientDetail }) {
 function ChangeScopes({ client, onClose }: { client: ClientDetail; onClose: () => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  // As the person has read them.
+  // As they were when the dialog opened: the service refuses the change if they are different by now.
   const [before] = useState(client.scopes)
   const save = useMutationForm({
     initialValues: { scopes: before },

@@ -25,7 +25,7 @@ export function Secrets({
   secrets: ValidSecret[]
   /** An external provider keeps the secret. */
   hasProvider?: boolean
-  /** Whoever creates a secret can do everything that the client can. */
+  /** False if the user lacks a permission that the client has: with a new secret they would get it. */
   canRotate: boolean
 }) {
   const t = useText(words)
@@ -120,7 +120,7 @@ function Rotate({
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
-  // As the person has read them.
+  // As they were when the dialog opened.
   const [[current, former]] = useState(secrets)
   const rotate = useMutationForm({
     initialValues: { overlapHours: '24', used: null as string | null },

@@ -7,7 +7,7 @@ import { words } from './text.ts'
 
 const secretName = 'GUICHE_CLIENT_SECRET'
 
-/** A first charge in ten lines, with the client's id filled in. It never contains the secret. */
+/** A short program that creates a first charge, with the client's id filled in. It never contains the secret. */
 export function Snippet({ clientId }: { clientId: string }) {
   const t = useText(words)
   const [kind, setKind] = useState<keyof typeof samples>('sdk')

@@ -32,7 +32,7 @@ const tabs: Tab[] = [
   { name: 'lost', statuses: ['lost'] },
 ]
 
-/** The disputes of a merchant, or of all merchants for the operator, first those that need a defence. */
+/** The disputes of a merchant, or of all merchants for the operator. The first tab has those without a sent defence. */
 export default function Disputes() {
   const t = useText(words)
   const may = useMay()
@@ -203,7 +203,7 @@ function Claim({ of: { payerName, reason } }: { of: ListedDispute }) {
   )
 }
 
-/** What is disputed, and the part of it that is not blocked any more. */
+/** What is disputed, and the part of it that was returned or, if not all of it is blocked, the part that is. */
 function Amounts({ of: { amount, blocked, returned, state } }: { of: ListedDispute }) {
   const t = useText(words)
   const format = useFormat()

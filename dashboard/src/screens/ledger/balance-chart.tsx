@@ -13,7 +13,7 @@ import { useAccountNames, words } from './text.ts'
 /** The balances of a past day do not change, and today's are above the chart. */
 const staleMs = 60_000
 
-/** The balances at the end of each day. */
+/** The available balance at the end of each day. */
 export function BalanceChart({ client }: { client: string }) {
   const t = useText(words)
   const [days, setDays] = useState('30')

@@ -26,7 +26,7 @@ const initialValues = {
 }
 type Values = typeof initialValues
 
-/** The fields of each entry type, besides those that all types have. */
+/** Whether each entry type has a merchant and a reference. */
 const fieldsOf: Record<WrittenType, { client: 'required' | 'optional' | 'none'; reference: boolean }> = {
   pay_in: { client: 'optional', reference: true },
   fee_draw: { client: 'none', reference: true },
@@ -44,7 +44,7 @@ export function useEntries(clientId: string | null) {
   })
 }
 
-/** Posts an entry in two steps: a form, then a preview of the transfers. */
+/** Posts or proposes an entry in two steps: a form, then a preview of the transfers. */
 export function EntryForm({
   clientId: fixedClientId,
   idempotencyKey,
@@ -168,7 +168,7 @@ export function EntryForm({
   )
 }
 
-/** How much can be drawn or written off. */
+/** The earned fees, or the debt of the merchant, from which the entry takes its amount. */
 function useHint(type: WrittenType, clientId: string | null): string | undefined {
   const t = useText(words)
   const format = useFormat()

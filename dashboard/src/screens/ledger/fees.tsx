@@ -185,7 +185,7 @@ function ChangeRule({
   const t = useText(words)
   const { language } = useLanguage()
   const queries = useQueryClient()
-  // As the person has read it.
+  // As it was when the dialog opened: the service refuses the change if another rule is valid by now.
   const [validFrom] = useState(rule?.validFrom ?? null)
   const save = useMutationForm({
     initialValues: fromRule(rule ?? nothing),
@@ -228,7 +228,7 @@ function ChangeRule({
   )
 }
 
-/** The inputs of a rule. The share is in percent, and both are text while it is typed. */
+/** The inputs of a rule. `basisPoints` is a percentage, and text while it is typed. An empty amount is null. */
 type RuleInputs = Omit<Rule, 'fixed' | 'basisPoints' | 'minimum'> & {
   fixed: number | null
   basisPoints: number | string

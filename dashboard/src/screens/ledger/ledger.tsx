@@ -149,7 +149,7 @@ function Health({ ledger: { unevenMerchants, verified, payoutFreeze } }: { ledge
   )
 }
 
-/** The balance of each account. They add up to zero. `isShort` hides accounts with a zero balance. */
+/** The balance of each account. They add up to zero. `isShort` hides zero balances, except that of suspense. */
 function Accounts({ label, of, isShort }: { label: string; of: LedgerView['accounts']; isShort?: boolean }) {
   const t = useText(words)
   const format = useFormat()

@@ -33,7 +33,7 @@ export function LinkForm({ client, link, onClose, onSaved }: Props) {
 function Fields({ client, link, onClose, onSaved }: Props) {
   const t = useText(words)
   const queries = useQueryClient()
-  // As the person has read it.
+  // As it was when the form opened: the service refuses the change if `changedAt` is different by now.
   const [{ id, changedAt }] = useState(() => link ?? { id: newUuid(), changedAt: null })
   const action = useMutationForm({
     initialValues: toValues(link),
