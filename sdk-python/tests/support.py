@@ -1,4 +1,4 @@
-"""A service that answers as the test says, and calls at the same time."""
+"""A service that answers as the test says, and helpers for calls at the same time."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 import type { ErrorCode, FieldError } from './types.ts'
 
-/** Errors that the SDK finds itself: the service sent no answer, or one that Guichê cannot have sent. */
+/** Codes that are not among those of the API's problems. */
 export type SdkErrorCode =
   /** No answer: the service could not be reached, or the connection broke. */
   | 'connection_failed'
@@ -28,9 +28,9 @@ type Facts = {
 }
 
 /**
- * Every error that the SDK throws. Two exceptions: a `TypeError` or `RangeError` when you call it with wrong arguments,
- * and the reason of an `AbortSignal` that you aborted. The message says what happened and what to do; it never contains
- * a secret or a token.
+ * Every error that the SDK throws because of the service or of a webhook. Others are a `TypeError` or `RangeError` for
+ * wrong arguments, the `RangeError` of `List.all`, and the reason of an `AbortSignal` that you aborted. The message
+ * says what happened and what to do; it never contains a secret or a token.
  *
  * @example
  * ```ts
@@ -46,7 +46,7 @@ export class GuicheError extends Error {
   override readonly name: string = 'GuicheError'
   /** Stable, in snake case. Compare this, not the message. */
   readonly code: ErrorCode | SdkErrorCode | (string & {})
-  /** What happened and what to do next, in one sentence. */
+  /** What happened and what to do next. */
   readonly detail: string
   /** HTTP status; undefined when there was no answer. */
   readonly status: number | undefined
@@ -83,7 +83,7 @@ function describe(detail: string, errors: readonly FieldError[]): string {
   return [...shown, ...(more > 0 ? [`And ${more} more in "errors".`] : [])].join(' ')
 }
 
-/** 422: `errors` names every field that is missing or wrong. */
+/** 422: `errors` names every field that is missing or wrong. It is empty if the body is not valid JSON. */
 export class ValidationError extends GuicheError {
   override readonly name = 'ValidationError'
 }
@@ -118,17 +118,17 @@ export class AuthenticationError extends GuicheError {
   override readonly name = 'AuthenticationError'
 }
 
-/** 403: the client lacks a scope, which the operator can grant, or it is not registered. */
+/** 403: the client lacks a scope, which the operator can grant, or is not registered; or its merchant has moved. */
 export class PermissionError extends GuicheError {
   override readonly name = 'PermissionError'
 }
 
-/** 404: no record has this id, or it belongs to another client. */
+/** 404: no record has this id, or it belongs to another merchant. */
 export class NotFoundError extends GuicheError {
   override readonly name = 'NotFoundError'
 }
 
-/** 429: more requests than the service accepts, after the SDK has waited and retried. */
+/** 429: more requests than the service accepts. The SDK has retried, unless it would have to wait over a minute. */
 export class RateLimitedError extends GuicheError {
   override readonly name = 'RateLimitedError'
 }

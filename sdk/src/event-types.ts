@@ -34,12 +34,12 @@ export type TransactionEvent = EachTransaction<Exclude<TransactionStatus, 'PENDI
 /** A change of a withdrawal: `event.type === 'withdrawal.processed'` says which, and narrows `event.data`. */
 export type WithdrawalEvent = EachWithdrawal<Exclude<WithdrawalStatus, 'PENDING'>>
 
-/** Any event of a webhook. A newer service may have more types: answer those with 2xx too. */
+/** Any event of a record. Answer other types, such as `webhook.test` and those of a newer service, with 2xx too. */
 export type WebhookEvent = TransactionEvent | WithdrawalEvent
 
 /** An event of the feed. */
 export type FeedEvent = WebhookEvent & {
-  /** 1, 2, 3 … without a gap. */
+  /** 1, 2, 3 … without a gap, unless you filter the feed. */
   number: number
   /** Save it when you have processed the event, and send it as `after`. */
   position: string

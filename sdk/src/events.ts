@@ -7,12 +7,15 @@ import type { Delivery, DeliveryFilters, EventFilters, EventSummary, Resent } fr
 
 /** Where to begin, and which events. */
 export type FollowQuery = Omit<FeedQuery, 'after' | 'limit' | 'wait'> & {
-  /** The saved position: `event.position` of the last event that you processed. `start` by default; `end` skips the past. */
+  /**
+   * The saved position: `event.position` of the last event that you processed. `start` by default; `end` skips the
+   * past.
+   */
   after?: string | undefined
 }
 
 export type FollowOptions = RequestOptions & {
-  /** Called each time the service cannot be reached or is overloaded. `follow` then tries again. */
+  /** Called each time the service cannot be reached, fails or is overloaded. `follow` then tries again. */
   onInterruption?: ((error: GuicheError) => void) | undefined
 }
 
@@ -37,11 +40,11 @@ export class Events {
    * its changes. Save `event.position` when you have processed the event, in the same transaction if you can, and begin
    * there after a restart.
    *
-   * While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute, or
-   * as long as the service asks for, up to an hour.
+   * While the service cannot be reached, fails or is overloaded, it tries again, with growing pauses of up to half a
+   * minute, or as long as the service asks for, up to an hour.
    *
-   * @throws {GuicheError} `position_unknown` if the feed does not have the position: the service's database was restored
-   * to an earlier moment, or the position is from elsewhere
+   * @throws {GuicheError} `position_unknown` if the feed does not have the position: the service's database was
+   * restored to an earlier moment, or the position is from elsewhere
    * @example
    * ```ts
    * let after = await loadPosition() // null at the first start

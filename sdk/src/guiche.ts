@@ -44,8 +44,8 @@ const maxRetriesDefault = 4
 /**
  * A client of one Guichê service. Make one and keep it: it holds the access token and renews it in time.
  *
- * Amounts are integers in cents, dates text in ISO 8601. Every method throws a `GuicheError` when the service refuses, and a
- * `ConnectionError` when it does not answer.
+ * Amounts are integers in cents, dates text in ISO 8601. Every method throws a `GuicheError` when the service refuses,
+ * and a `ConnectionError` when it does not answer.
  *
  * @example
  * ```ts
@@ -54,7 +54,7 @@ const maxRetriesDefault = 4
  * ```
  */
 export class Guiche {
-  /** Charging by PIX: create, fetch, list, refund. Scopes: `transaction.read`, `transaction.write`, `refund.write`. */
+  /** Charging by PIX: create, list, refund, cancel. Scopes: `transaction.read`, `transaction.write`, `refund.write`. */
   readonly transactions: Transactions
   /** Paying out by PIX. Scopes: `withdrawal.read`, `withdrawal.write`. */
   readonly withdrawals: Withdrawals
@@ -62,7 +62,9 @@ export class Guiche {
   readonly balance: Balances
   /** Everything that changed the available balance. Scope: `balance.read`. */
   readonly statement: Statement
-  /** Status changes of transactions and withdrawals. Scopes: `webhook.read`, and for payloads also those of the records. */
+  /**
+   * Status changes of transactions and withdrawals. Scopes: `webhook.read`, and for payloads also those of the records.
+   */
   readonly events: Events
   /** Webhook deliveries, and delivering an event again. Scopes: `webhook.read`, `webhook.write`. */
   readonly deliveries: Deliveries
@@ -70,7 +72,7 @@ export class Guiche {
   readonly webhookEndpoints: WebhookEndpoints
   /**
    * Controls of the simulated PIX network, if the acquirer is the simulator: payers, their banks and receivers of
-   * withdrawals.
+   * withdrawals. Scopes: `transaction.write`, `withdrawal.write`.
    */
   readonly sandbox: Sandbox
 

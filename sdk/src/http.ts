@@ -1,6 +1,6 @@
 import { ConnectionError, GuicheError, RateLimitedError, toError, unexpectedAnswer } from './errors.ts'
 
-/** Every method takes these options as its last argument. */
+/** Every method of a resource but `waitFor` takes these options as its last argument. */
 export type RequestOptions = {
   /** Aborts the call, its pauses and its retries. The call then throws the signal's reason. */
   signal?: AbortSignal | undefined

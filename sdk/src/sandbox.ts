@@ -27,7 +27,8 @@ export class Sandbox {
   /**
    * Pays a QR code as a payer's bank does. Pass `amount` (cents) to pay a different amount than the code asks for.
    *
-   * @throws {GuicheError} `payment_refused`: the code has expired, has already been paid, or is not a Pix code
+   * @throws {GuicheError} `payment_refused`, for example because the code has expired, has already been paid or is not
+   * a Pix code
    */
   pay(payment: SandboxPayment, options?: RequestOptions): Promise<SandboxPaid> {
     return this.#client.post('/sandbox/payment', options, { body: payment })

@@ -19,7 +19,7 @@ const signaturesMax = 8
 /**
  * Verifies that a webhook is from Guichê and recent (Standard Webhooks), and returns its event.
  *
- * @param secrets your client's `whsec_…` secret; both during a change of secrets
+ * @param secrets the `whsec_…` secret of your client, or of the webhook endpoint; both secrets during a change
  * @param headers as received
  * @param rawBody the bytes as received, or their text: a body that was parsed and serialized again has another
  * signature

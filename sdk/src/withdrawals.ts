@@ -26,8 +26,8 @@ export class Withdrawals {
    * Sends money to a PIX key. Amount and fee are reserved immediately. `hold` in the answer says whether it is pending
    * review, and why.
    *
-   * Safe to retry. Give your own `idempotencyKey`, such as payout number and try, so that it is also safe if your
-   * process restarts; else the SDK makes one for this call.
+   * Safe to retry. Give your own `idempotencyKey`, such as the number of the payout and of the attempt: then a retry is
+   * safe even after your process restarts. Otherwise the SDK makes one for this call.
    *
    * @throws {InsufficientBalanceError} the available balance does not cover amount and fee
    * @throws {GuicheError} `withdrawal_not_possible`: beyond a limit, which `errors` names; `payouts_stopped`

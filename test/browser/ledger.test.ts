@@ -27,8 +27,8 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
   let service: TestService
   let browser: Browser
   let day: string
-  /** A payment with another amount, and one that is gone. */
-  let mistakeOfBank: () => Promise<void>
+  /** Falsifies the bank's own records: one payment has another amount, and one is gone. */
+  let falsifyBank: () => Promise<void>
   /** A finance user of the operator, for all tests. */
   let desktop: Visit
   beforeAll(async () => {
@@ -39,8 +39,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await payOne(service, 5000)
     const changed = await payOne(service, 2000)
     const gone = await payOne(service, 3000)
-    // Changes the bank's own records.
-    mistakeOfBank = async () => {
+    falsifyBank = async () => {
       await service.db.query(sql`update simulator.pix set amount = 1900 where end_to_end_id = ${changed.endToEnd}`)
       await service.db.query(sql`delete from simulator.pix where end_to_end_id = ${gone.endToEnd}`)
     }
@@ -71,7 +70,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await dialog.getByLabel('From the start of').fill(day)
     await dialog.getByLabel('To the end of').fill(day)
     // Not earlier: a comparison of the schedule would find it first.
-    await mistakeOfBank()
+    await falsifyBank()
     await dialogButton(page, 'Compare').click()
     await page.getByText('3 payments, 0 returns and 0 payouts. Discrepancies: 2, new: 2.').waitFor()
     const amount = page.getByRole('article', { name: /^Amount/ })

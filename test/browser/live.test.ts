@@ -40,7 +40,7 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await row(page, 'R$777.00').getByText('Paid').waitFor()
     await page.getByRole('region', { name: 'Sums of this list' }).getByText('100%').waitFor()
     expect(await row(page, 'R$777.00').getAttribute('data-changed')).toBe('true')
-    // Of the rows and of their sums; the first when the stream was connected. A poll comes once a minute.
+    // The rows and their sums are read at each change, and first when the stream connects. A poll comes once a minute.
     expect(lists.count).toBeLessThanOrEqual(8)
     expect(pageErrors).toEqual([])
   })

@@ -39,9 +39,9 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
       perDay: 2_000_000,
       approvalAbove: 100_000,
     })
-    const invite = async (role: string, checkScreen: Partial<Appearance>) => {
+    const invite = async (role: string, appearance: Partial<Appearance>) => {
       const email = await inviteUser(service, { role, merchantId: role === 'owner' ? merchantId : null })
-      const opened = await visit(browser, checkScreen)
+      const opened = await visit(browser, appearance)
       await opened.page.clock.install()
       return { ...opened, enter: async (path: string) => await signIn(opened.page, service, email, path) }
     }

@@ -21,7 +21,7 @@ async function savePdf(page: Page, name: string): Promise<void> {
 describe.skipIf(chromiumPath === null)('the payment page', () => {
   let service: TestService
   let browser: Browser
-  /** A shop at another origin: the example of the guide, with the address of its query. */
+  /** A shop at another origin: the example of the guide, with the payment address from its query. */
   let shop: Server
   let allowed: string
   beforeAll(async () => {
@@ -215,7 +215,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await page.goto(url)
     await page.getByRole('timer').waitFor()
     await refused
-    // Until here it went on in real time, and it may go on until the pause, which must not be in the past.
+    // The page's clock still runs in real time, and `pauseAt` takes no time in the past.
     await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000))
     let requests = 0
     await page.route(url, async (route) => {
@@ -329,7 +329,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await page.getByText('paid closed').waitFor()
     expect(await page.locator('#outcome').textContent()).toBe('paid closed ')
     expect(await page.locator('dialog').count()).toBe(0)
-    // In a place of the page there is nothing to close.
+    // Mounted in an element of the page, it has no dialog to close.
     await page.evaluate('onmessage = ({ data }) => (document.title = data.guiche); Guiche.mount(place, pay.href)')
     await frame.getByRole('heading', { name: 'Pagamento confirmado' }).click()
     await page.keyboard.press('Escape')

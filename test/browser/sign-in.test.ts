@@ -15,7 +15,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
   let service: TestService
   let browser: Browser
   let provider: SignInProvider
-  /** Of different people, one after another. */
+  /** Used by different people, one after another. */
   let desktop: Visit
   let phone: Visit
   beforeAll(async () => {
@@ -72,7 +72,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     expect(pageErrors).toEqual([])
   })
 
-  it('reports a failed sign-in in both languages', async () => {
+  it('reports a failed sign-in, and an invalid input in the chosen language', async () => {
     const { page, setAppearance, checkScreen } = desktop
     await setAppearance({ width: 390 })
     await page.goto(`${service.baseUrl}/dashboard`)

@@ -89,8 +89,8 @@ export function openShops({ addresses, token, webhookUrl, name, pauseMs = 0 }: O
     for (;;) {
       const answer = await send(address(), path, body)
       if (answer && expected.includes(answer.status) && !isCutOff(answer)) return answer
-      // 500 is a correct answer of a service that has just lost its database, or of its bank, which then reaches
-      // nobody. Any other error is wrong.
+      // 5xx is a correct answer of a service that has just lost its database, or whose bank can reach nobody. Any other
+      // error is wrong.
       if (answer && answer.status < 500 && !isCutOff(answer))
         surprises.push(`${path} answered ${answer.status} ${JSON.stringify(answer.body)}`)
       await sleep(pauseAfterFailureMs)
@@ -153,7 +153,10 @@ export async function fetchAll(baseUrl: string, token: string): Promise<Found[]>
   }
 }
 
-/** The data of these shops to check, once nothing more will change: paid transactions are PAID, and every PAID was sent. */
+/**
+ * The data of these shops to check, once nothing more will change: paid transactions are PAID, and every event was
+ * delivered.
+ */
 export async function observe(
   shops: Shops,
   {

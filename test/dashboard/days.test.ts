@@ -45,7 +45,7 @@ it('keeps to the end of a shorter month', () => {
   expect(daysOf('last7', '2026-01-03')).toEqual({ from: '2025-12-28', until: '2026-01-03' })
 })
 
-it('knows when a day of Brasília begins and ends, also when its clocks were ahead', () => {
+it('knows when a day of Brasília begins and ends, also in its former daylight saving time', () => {
   expect([dayStart('2026-11-20'), dayEnd('2026-11-20')]).toEqual([
     '2026-11-20T00:00:00.000-03:00',
     '2026-11-20T23:59:59.999-03:00',

@@ -31,7 +31,7 @@ describe.skipIf(reason !== null)(
     const cleanups: (() => Promise<unknown>)[] = []
 
     beforeAll(async () => {
-      // Of root, as which npm runs in there.
+      // npm runs as root in the build, with root's cache.
       const cache = join(homedir(), '.npm')
       await buildah(
         ...['bud', '--quiet', ...isolation, '--format', 'docker', '--file', 'deploy/Dockerfile', '--tag', image],
@@ -112,7 +112,7 @@ async function findLastChild(pid: number): Promise<number> {
   return child === undefined ? pid : await findLastChild(Number(child))
 }
 
-/** Files of the image, in which a container with a read-only root could not write. */
+/** Files of the image outside of /run. A container with a read-only root could not write any of them. */
 async function listFiles(root: string): Promise<string[]> {
   const { stdout } = await run(
     'find',

@@ -7,8 +7,8 @@ import { commandNames, createProgram } from '../../src/cli/program.ts'
 import { languages } from '../../src/lib/alert-settings.ts'
 import { blocksOf, documents, inlineOf } from '../support/documents.ts'
 
-/** Placeholders for the reader's own values. */
-const stand: [RegExp, string][] = [
+/** Values for the placeholders of the documents. */
+const substitutes: [RegExp, string][] = [
   [/'[^']*'|"[^"]*"/g, 'words'],
   [/<cents>/g, '100'],
   [/<[^>]*id[^>]*>/g, '35457624-6b28-437c-8386-5ed3581f33f2'],
@@ -17,7 +17,7 @@ const stand: [RegExp, string][] = [
   [/<[^>]*>|…/g, 'something'],
 ]
 
-/** A command that is named, not shown, may omit required arguments. */
+/** Faults that are accepted in a command that is named, not shown: it may omit required arguments. */
 const leftOut = [
   'commander.missingMandatoryOptionValue',
   'commander.missingArgument',
@@ -62,7 +62,7 @@ it('would find an unknown option', async () => {
 
 /** The command line parses it, but does not run it. */
 async function findFault(line: string): Promise<CommanderError | null> {
-  const text = stand.reduce((whole, [pattern, value]) => whole.replaceAll(pattern, value), line)
+  const text = substitutes.reduce((whole, [pattern, value]) => whole.replaceAll(pattern, value), line)
   // Pipes and redirections belong to the shell.
   const words = text
     .replace(/\s[>|<].*$/, '')

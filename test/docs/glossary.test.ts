@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { documents, inlineOf, readDocument } from '../support/documents.ts'
 
-/** Not our prose: word lists, generated files, and programs that only imitate others. */
+/** The lists of retired words, and what is not our prose: word lists, generated files, copies of other programs. */
 const exempt =
   /^(?:package-lock\.json|src\/users\/common-words\.txt|bench\/peers\/|docs\/glossary\.md$|test\/docs\/glossary\.test\.ts$)/
 
@@ -11,7 +11,7 @@ const [, retiredTable = '', namesTable = ''] = readDocument('docs/glossary.md').
 const retired = wordsOf(retiredTable)
 const retiredNames = new Set(wordsOf(namesTable))
 
-/** Names that the interface or a library has, "to hold a lock" and "to look like". */
+/** Names of the interface or of a library, and those that mean "hold a lock", "look up" or "look like". */
 const keptNames = new Set([
   ...['Hold', 'hold', 'WithdrawalHold', 'payment_held', 'held_returned', 'held_matched'],
   ...['holdInstanceLock', 'holdOnce', 'IconBook2', 'lookUp', 'looksLikeName', 'looksShowable'],
@@ -32,7 +32,7 @@ it('no retired word is used', () => {
   expect(found).toEqual([])
 })
 
-it('no merge has left its marks', () => {
+it('no file has the markers of an unfinished merge', () => {
   expect(texts.filter(({ text }) => /^(?:<{7}|>{7}) /m.test(text)).map(({ path }) => path)).toEqual([])
 })
 

@@ -28,7 +28,7 @@ type Rule = {
   annotations: { summary: string; description: string }
 }
 
-/** Rules on metrics that differ between processes, or on their course over time: a message to people has neither. */
+/** Rules without a message to people: their metrics differ between processes, or are compared over time. */
 const onlyRules = [
   'GuicheMerchantsOwe',
   'GuicheAcquirerAway',
@@ -151,11 +151,11 @@ it.each([
 it.each([
   ['Transactions', transactionTransitions],
   ['Withdrawals', withdrawalTransitions],
-] as const)('statuses of %s have every move', (heading, moves) => {
+] as const)('statuses of %s have every transition', (heading, transitions) => {
   const rows = rowsUnder('docs/statuses.md', heading).map(([from, to]) => [codes(from)[0], codes(to)] as const)
   // Another table comes before that of transactions, and its header counts as a row.
   const written = rows.slice(rows.findLastIndex(([from]) => from === undefined) + 1)
-  expect(Object.fromEntries(written)).toEqual(moves)
+  expect(Object.fromEntries(written)).toEqual(transitions)
 })
 
 it.each(['docs/dashboard.md', 'docs/pt/dashboard.md'])('roles have every permission in %s', (document) => {

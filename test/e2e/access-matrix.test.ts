@@ -62,7 +62,7 @@ beforeAll(async () => {
   if (!made) throw new Error('no admin')
   outsidersToken = await fetchToken(service.baseUrl, made.body)
   outsiders = await peopleOf([...merchantRoles], made.body.merchantId)
-  // Theirs, which the matrix has not read.
+  // Their branding has changed: the PUT of the matrix, which has not read it, is refused with 409.
   await service.db.query(
     sql`insert into brandings (merchant_id, changed_at) values (${made.body.merchantId}, ${service.clock.now()})`,
   )
@@ -159,7 +159,7 @@ const isUnsafe = ({ method }: Route) => method !== 'GET'
 const guarded = () => routes.filter((route) => expectedOf(route).may !== 'public')
 
 /** True if the person's role has access. */
-function isLetIn({ permissions }: Person, { may, orMay, ofPeople }: Expected): boolean {
+function hasAccess({ permissions }: Person, { may, orMay, ofPeople }: Expected): boolean {
   if (ofPeople !== undefined) return permissions.includes(ofPeople)
   return may === 'signed in' || permissions.includes(may) || (orMay !== undefined && permissions.includes(orMay))
 }
@@ -211,7 +211,7 @@ describe('every route', () => {
     for (const route of guarded()) {
       const expected = expectedOf(route)
       if (!expected.isOfNoMerchant || expected.orMay) continue
-      const seen = owners.filter((person) => isLetIn(person, expected)).map(({ role }) => role)
+      const seen = owners.filter((person) => hasAccess(person, expected)).map(({ role }) => role)
       expect(seen, keyOf(route)).toEqual([])
     }
   })
@@ -237,7 +237,7 @@ describe('every route', () => {
       const expected = expectedOf(route)
       const enter = async (person: Person) => {
         const label = `${keyOf(route)} for ${person.role}${person.isOperator ? ' of the operator' : ''}`
-        const mayEnter = isLetIn(person, expected)
+        const mayEnter = hasAccess(person, expected)
         if (mayEnter && expected.isOfSession) return
         const answer = await request(person, route, { exists: false, body: {} })
         const code = String(answer.body.code)
@@ -253,7 +253,7 @@ describe('every route', () => {
 
   it('changes nothing without the CSRF token', async () => {
     for (const route of guarded().filter(isUnsafe)) {
-      const may = [...operators, ...owners].filter((person) => isLetIn(person, expectedOf(route)))
+      const may = [...operators, ...owners].filter((person) => hasAccess(person, expectedOf(route)))
       expect(may.length, keyOf(route)).toBeGreaterThan(0)
       const tries = may.flatMap((person) =>
         [null, 'A'.repeat(43), outsiders[0]?.browser.csrfToken ?? ''].map(async (csrf) => {
@@ -299,12 +299,12 @@ describe('another merchant', () => {
     expect(await digest()).toEqual(before)
   })
 
-  it('would be detected: the same requests by this one’s people find the marked texts', async () => {
+  it('would be detected: the same reads by this one’s people find the marked texts', async () => {
     const found = new Set<string>()
     for (const route of guarded().filter((one) => !isUnsafe(one))) {
       const expected = expectedOf(route)
       if (expected.isOfNoMerchant) continue
-      for (const person of owners.filter((one) => isLetIn(one, expected))) {
+      for (const person of owners.filter((one) => hasAccess(one, expected))) {
         const answer = await request(person, route, { exists: true })
         if (expected.record && expected.record !== 'resend') expect(answer.status, keyOf(route)).toBe(200)
         for (const mark of marks) if (answer.text.includes(mark)) found.add(mark)
@@ -315,7 +315,7 @@ describe('another merchant', () => {
 })
 
 function statusFor(person: Person, expected: Expected): number | null {
-  if (!isLetIn(person, expected)) return 403
+  if (!hasAccess(person, expected)) return 403
   if (expected.record) return expected.elsewhere ?? 404
   return expected.elsewhere ?? null
 }
@@ -329,9 +329,8 @@ function expectNothing(answer: Answer, label: string, status: number | null): vo
   ).toEqual([])
 }
 
-/** All rows of the merchant, table by table, without counters that a job updates at any time. */
+/** All rows of the merchant, table by table, without those that jobs derive from other tables at any time. */
 async function digest(): Promise<Record<string, string>> {
-  // Not what jobs count from other tables, at any moment.
   const tables = await service.db.query<{ name: string }>(sql`
     select table_name as name from information_schema.columns
     where table_schema = 'public' and column_name = 'merchant_id' and table_name not like 'transaction_count%'

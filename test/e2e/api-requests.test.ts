@@ -146,7 +146,7 @@ it('bounds the document of an error that lists very many fields', async () => {
   expect(JSON.stringify(response).length).toBeLessThanOrEqual(2_000)
 })
 
-it('counts what a client that runs wild sends above its quota, and says so at the next entry', async () => {
+it('counts what a client sends above its quota, and reports it in the next entry', async () => {
   service.clock.advance(60_000)
   for (let count = 0; count < 305; count += 1) await service.call('/transaction/not-an-id')
   service.clock.advance(60_000)
@@ -169,8 +169,8 @@ it('shows another merchant nothing, and the operator everything', async () => {
   const [row] = await service.db.query<{ id: string }>(
     sql`select merchant_id as id from clients where client_id = ${String(clientId)}`,
   )
-  const foreigner = await browserOf('owner', row?.id ?? '')
-  expect((await logged('', foreigner)).data).toEqual([])
+  const outsider = await browserOf('owner', row?.id ?? '')
+  expect((await logged('', outsider)).data).toEqual([])
   const finance = await browserOf('finance', await findSandboxMerchant(service))
   expect((await finance.call(`/dashboard/api/api-request?clientId=x`)).status).toBe(403)
 })
@@ -210,7 +210,7 @@ describe('a refused token', () => {
     expect(codes).toEqual(['token_revoked', 'token_expired', 'insufficient_scope'])
   })
 
-  it('is attributed to nobody if its signature is not ours, or its client is unknown', async () => {
+  it('is attributed to nobody if it is missing, is no token or has a signature that is not ours', async () => {
     const count = async () =>
       (await service.db.query<{ count: number }>(sql`select count(*) as count from api_requests`))[0]?.count
     const token = await fetchToken(service.baseUrl, service.sandbox)

@@ -326,7 +326,7 @@ describe("another client's record", () => {
 })
 
 describe('a revoked client', () => {
-  it('is refused everywhere at once, its tokens with token_revoked and its secret with invalid_client', async () => {
+  it('is refused within a second: its tokens with token_revoked and its secret with invalid_client', async () => {
     const shop = await registerShop(service)
     const token = await fetchToken(service.baseUrl, shop)
     expect((await service.call('/transaction', { token })).status).toBe(200)

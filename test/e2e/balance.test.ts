@@ -159,7 +159,7 @@ describe('the statement', () => {
     )
   })
 
-  it('requires its scope', async () => {
+  it('is of a balance that requires a token', async () => {
     expect((await service.call('/balance', { token: null })).status).toBe(401)
   })
 })

@@ -13,12 +13,12 @@ import { post } from '../support/requests.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { eventually, startTestReceiver } from '../support/webhooks.ts'
 
-/** A PSP as a separate process: another database, and a socket that can disappear. */
+/** A PSP that is reached over HTTP: it has its own database and a server that can be closed. */
 const clock = manualClock()
 let psp: { database: TestDatabase; simulator: Simulator; server: { url: string; close(): Promise<void> } | null }
 let service: TestService
 let port: number
-let isTelling = true
+let sendsCallbacks = true
 let collector: Awaited<ReturnType<typeof startCollector>>
 /** The requests to the PSP, with their headers. */
 const requested: { method: string; path: string; headers: Record<string, string> }[] = []
@@ -32,7 +32,7 @@ beforeAll(async () => {
     pool: database.db.pool,
     clock,
     publicBaseUrl: `http://127.0.0.1:${port}`,
-    sendCallback: async (url, body) => (isTelling ? await post(url, body) : 200),
+    sendCallback: async (url, body) => (sendsCallbacks ? await post(url, body) : 200),
     log: { warn: () => {} },
   })
   const handle: Simulator['handle'] = async (received) => {
@@ -111,16 +111,16 @@ it('waits no longer for a sandbox control than for any other request', async () 
 
 it('finds payments without a callback by polling', async () => {
   const { id, uri } = await charge(service)
-  isTelling = false
+  sendsCallbacks = false
   await payAt(service, uri)
   await service.runJob('transactions.poll')
   await untilStatus(service, id, 'PAID')
-  isTelling = true
+  sendsCallbacks = true
 })
 
 it('loses no payment when the acquirer becomes unreachable before it is confirmed', async () => {
   const { id, uri } = await charge(service)
-  isTelling = false
+  sendsCallbacks = false
   // No poll finds it before.
   await shut()
   const { endToEndId } = await payAtBank(uri)
@@ -133,12 +133,12 @@ it('loses no payment when the acquirer becomes unreachable before it is confirme
   clock.advance(10_000)
   expect(statusesOf(await untilStatus(service, id, 'PAID'))).toEqual(['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'])
   await eventually(async () => (await failingNotices()) === 0)
-  isTelling = true
+  sendsCallbacks = true
 })
 
 it('does not expire a code while the acquirer is unreachable, and finds it paid later', async () => {
   const [paid, unpaid] = [await charge(service, shortLived), await charge(service, shortLived)]
-  isTelling = false
+  sendsCallbacks = false
   await shut()
   await payAtBank(paid.uri)
   clock.advance(60_000 + 5 * 60_000)
@@ -150,7 +150,7 @@ it('does not expire a code while the acquirer is unreachable, and finds it paid 
   await service.runJob('transactions.check')
   await untilStatus(service, paid.id, 'PAID')
   expect(await untilStatus(service, unpaid.id, 'FAILED')).toMatchObject({ errorMessage: 'PIX QR code expired' })
-  isTelling = true
+  sendsCallbacks = true
 })
 
 it('keeps a charge open while its acquirer is unreachable, and gets its code later', async () => {

@@ -24,7 +24,7 @@ class GuicheError(Exception):
     code: str
     """Stable, in snake case. Compare this, not the message."""
     detail: str
-    """What happened and what to do next, in one sentence."""
+    """What happened and what to do next."""
     status: int | None
     """HTTP status; ``None`` when there was no answer."""
     request_id: str | None
@@ -108,15 +108,15 @@ class AuthenticationError(GuicheError):
 
 
 class PermissionError(GuicheError):
-    """403: the client lacks a scope, which the operator can grant, or it is not registered."""
+    """403: the client lacks a scope, which the operator can grant, or is not registered; or its merchant has moved."""
 
 
 class NotFoundError(GuicheError):
-    """404: no record has this id, or it belongs to another client."""
+    """404: no record has this id, or it belongs to another merchant."""
 
 
 class RateLimitedError(GuicheError):
-    """429: more requests than the service accepts, after the SDK has waited and retried."""
+    """429: more requests than the service accepts. The SDK has retried, unless it would have to wait over a minute."""
 
 
 class AcquirerUnavailableError(GuicheError):

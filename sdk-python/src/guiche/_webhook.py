@@ -35,7 +35,7 @@ def verify_webhook(
     """
     Verifies that a webhook is from Guichê and recent (Standard Webhooks), and returns its event.
 
-    :param secrets: your client's ``whsec_…`` secret; both during a change of secrets
+    :param secrets: the ``whsec_…`` secret of your client, or of the webhook endpoint; both secrets during a change
     :param headers: as received; upper and lower case are equal
     :param raw_body: the bytes as received: a body that was parsed and serialized again has another signature
     :param tolerance: how many seconds the signature's time may differ from now
