@@ -41,7 +41,7 @@ export const sentences: Record<Language, Sentences> = {
       'from invalid': () => 'A period has three months at most.',
       'code wrong': () => 'Wrong code. Enter the one that the app shows now.',
       'password wrong': () => 'Wrong password.',
-      'currentPassword wrong': () => 'Wrong password.',
+      'current wrong': () => 'Wrong password.',
       'endToEndId invalid': () =>
         'Enter the E and the 31 characters of a payment made after the withdrawal was created.',
       'endToEndId duplicate': () => 'This payment belongs to another withdrawal.',
@@ -175,7 +175,7 @@ export const sentences: Record<Language, Sentences> = {
       'from invalid': () => 'O período pode ter no máximo três meses.',
       'code wrong': () => 'Código incorreto. Digite o que o aplicativo mostra agora.',
       'password wrong': () => 'Senha incorreta.',
-      'currentPassword wrong': () => 'Senha incorreta.',
+      'current wrong': () => 'Senha incorreta.',
       'endToEndId invalid': () => 'Informe o E e os 31 caracteres de um pagamento feito depois da criação do saque.',
       'endToEndId duplicate': () => 'Este pagamento é de outro saque.',
       'secondFactor duplicate': () => 'Já existe um segundo fator. Remova-o primeiro.',

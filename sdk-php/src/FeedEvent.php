@@ -7,7 +7,7 @@ namespace Guiche;
 /** An event of the feed. */
 final class FeedEvent extends WebhookEvent
 {
-    /** 1, 2, 3 … without a gap. */
+    /** 1, 2, 3 … without a gap, unless you filter the feed. */
     public readonly int $number;
     /** Save it when you have processed the event, and send it as `after`. */
     public readonly string $position;

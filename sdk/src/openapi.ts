@@ -1294,7 +1294,7 @@ export interface components {
         };
         /** @description A change of a transaction, in the feed */
         TransactionFeedEvent: {
-            /** @description Number of the event in the feed: 1, 2, 3 … without a gap */
+            /** @description Number of the event in the feed: 1, 2, 3 … without a gap, unless the feed is filtered */
             number: number;
             /** @description Send it as `after` for the events that follow this one */
             position: string;
@@ -1574,7 +1574,7 @@ export interface components {
         };
         /** @description A change of a withdrawal, in the feed */
         WithdrawalFeedEvent: {
-            /** @description Number of the event in the feed: 1, 2, 3 … without a gap */
+            /** @description Number of the event in the feed: 1, 2, 3 … without a gap, unless the feed is filtered */
             number: number;
             /** @description Send it as `after` for the events that follow this one */
             position: string;

@@ -47,7 +47,9 @@ const examplePosition = '7-9f6c1b5a'
 export function toEventViews(records: Described[]) {
   const example = records.slice(0, 1).map((described) => exampleEvent(described, 'PAID'))
   const { events, inFeed } = describeEvents(records, {
-    number: Type.Integer({ description: 'Number of the event in the feed: 1, 2, 3 … without a gap' }),
+    number: Type.Integer({
+      description: 'Number of the event in the feed: 1, 2, 3 … without a gap, unless the feed is filtered',
+    }),
     position: position('Send it as `after` for the events that follow this one'),
   })
   const description = 'A status change, as its webhook has it'

@@ -45,7 +45,7 @@ class GuicheException extends \RuntimeException
     final public function __construct(
         /** Stable, in snake case, such as `insufficient_balance`. Compare this, not the message. */
         public readonly string $errorCode,
-        /** What happened and what to do next, in one sentence. */
+        /** What happened and what to do next. */
         public readonly string $detail,
         /** HTTP status; null when there was no answer. */
         public readonly ?int $status = null,

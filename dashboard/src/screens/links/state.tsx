@@ -21,7 +21,7 @@ export function usePrice(): (link: LinkResponse) => string {
   const { money } = useFormat()
   return ({ amount, amountMin: min, amountMax: max }) => {
     if (amount !== null) return money(amount)
-    if (max === null) return t.open
+    if (max === null) return min === null ? t.open : t.from(money(min))
     return min === null ? t.upTo(money(max)) : t.between(money(min), money(max))
   }
 }

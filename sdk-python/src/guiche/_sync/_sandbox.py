@@ -35,7 +35,8 @@ class Sandbox:
         """
         Pays a QR code as a payer's bank does. Pass ``amount`` (cents) to pay a different amount than that of the code.
 
-        :raises GuicheError: ``payment_refused``: the code has expired, has already been paid, or is not a Pix code
+        :raises GuicheError: ``payment_refused``, for example because the code has expired, has already been paid or is not
+            a Pix code
         """
         options = Options(timeout, max_retries)
         paid: SandboxPaid = self._client.post("/sandbox/payment", options, {**payment})

@@ -36,8 +36,8 @@ class Withdrawals:
                 "idempotencyKey": "payout-2026-0001-try-1",
             })
 
-        Safe to retry. Give your own ``idempotencyKey``, such as payout number and try, so that it is also safe if your
-        process restarts; else the SDK makes one for this call.
+        Safe to retry. Give your own ``idempotencyKey``, such as the number of the payout and of the attempt: then a retry
+        is safe even after your process restarts. Otherwise the SDK makes one for this call.
 
         :raises InsufficientBalanceError: the available balance does not cover amount and fee
         :raises GuicheError: ``withdrawal_not_possible``: beyond a limit, which ``errors`` names; ``payouts_stopped``
@@ -92,7 +92,8 @@ class Withdrawals:
         Confirms a withdrawal that is pending review because it looks like a duplicate (``hold`` is ``duplicate``). It
         is then sent, or waits for the operator.
 
-        :raises GuicheError: ``withdrawal_not_possible`` if it was never pending review as a duplicate, or has ended
+        :raises GuicheError: ``withdrawal_not_possible`` if it was never pending review as a duplicate, or was
+            canceled or rejected
         """
         return self._act(id, "confirm", Options(timeout, max_retries))
 
