@@ -28,7 +28,7 @@ beforeEach(async () => {
 afterEach(async () => await database.drop())
 
 /**
- * A process that verifies the ledger, its logs, and how often it checked everything; each check takes as long as the
+ * A process that verifies the ledger, its logs, and how many database transactions it began; each takes as long as the
  * test says.
  */
 function startProcess({ tookMs = 0, on = database.db }: { tookMs?: number; on?: Db } = {}) {
@@ -178,7 +178,7 @@ it('reports when the ledger was last verified, and how long it took', async () =
   expect(await value('guiche_ledger_verification_seconds')).toMatchObject(both(42, 0))
 })
 
-it('alerts when nothing, recent changes or the whole ledger were not verified in time', async () => {
+it('alerts when no verification, recent or complete, has ended in time', async () => {
   const registry = new Registry()
   observeVerification({ db: database.db, clock, registry })
   const overdue = async () =>

@@ -56,8 +56,8 @@ const recentMaxMs = hourMs
 const overlapMs = 60_000
 
 /**
- * A verification of recent changes is overdue when none has ended for this long and twice the time of a complete one,
- * which it may have waited for; a complete one, when it is hours later than the night.
+ * A verification of recent changes is overdue when none has ended for this long plus twice the duration of a complete
+ * one, which it may have waited for. A complete one is overdue 28 hours after the last: a night was missed.
  */
 const recentOverdueMs = 15 * 60_000
 const allOverdueMs = 28 * hourMs

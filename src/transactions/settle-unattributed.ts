@@ -17,7 +17,7 @@ export const settleUnattributedJob = 'transactions.settle-unattributed'
  */
 const earlyMs = 5 * 60_000
 
-/** Each payment gets its own job every time it is listed, which is only a few times. */
+/** Each payment gets its own job each time it is listed (only a few times), unless one is still in the queue. */
 export async function enqueueUnattributed(
   { db }: Pick<SettleDeps, 'db'>,
   acquirer: string,
@@ -35,9 +35,9 @@ export async function enqueueUnattributed(
 }
 
 /**
- * The same as {@link settleUnattributed} for a payment that the acquirer lists, so it will show it.
+ * The same as {@link settleUnattributed} for a payment that the acquirer lists and should therefore show individually.
  *
- * @throws {AcquirerUnavailable} also while its owner is not certain yet
+ * @throws {AcquirerUnavailable} also while its transaction may still appear, or while the acquirer does not show it
  */
 export async function settleListedUnattributed(deps: SettleDeps, payment: ReportedPayment): Promise<void> {
   const found = await settleUnattributed(deps, payment)
@@ -46,7 +46,8 @@ export async function settleListedUnattributed(deps: SettleDeps, payment: Report
 
 /**
  * suspended: it is in suspense. other_cell: it belongs to another cell. settled: it belongs to a transaction after all.
- * early: its transaction may still appear. unconfirmed: the acquirer shows no such payment.
+ * early: its transaction may still appear. unconfirmed: the acquirer shows no such payment, or it is the return of a
+ * payout.
  */
 export type Unattributed = 'suspended' | 'other_cell' | 'settled' | 'early' | 'unconfirmed'
 

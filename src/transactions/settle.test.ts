@@ -296,10 +296,10 @@ describe('payments that are confirmed at the same time', () => {
   it('are recorded without the one that cannot be', async () => {
     const confirmed = await confirmMany(5)
     const [bad, ...others] = confirmed
-    const thief = await charge(service)
+    const alreadyPaid = await charge(service)
     await service.db.query(sql`
       update transactions set end_to_end = ${bad?.payment.endToEndId ?? ''}, amount_paid = 1, payment_date = now()
-      where id = ${thief.id}`)
+      where id = ${alreadyPaid.id}`)
     const outcomes = await Promise.allSettled(confirmed.map(createSettlement(service).recordPayment))
     expect(outcomes.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)))).toEqual([
       expect.stringContaining('transactions_end_to_end'),

@@ -76,10 +76,9 @@ export type Settlement = {
  */
 type Recorded = 'settled' | 'already' | 'duplicate' | 'gone'
 /**
- * No payment is known. unpaid: no acquirer that was asked for a charge knows of one; if a payment was reported, its
- * acquirer does not show that payment. completed: an acquirer says that the charge was paid, but does not show the
- * payment yet. removed: unpaid, and the acquirer that gave the QR code has removed the charge, so nobody can pay it any
- * more.
+ * No payment was found. unpaid: the acquirers that were asked show no payment; if one was reported, its acquirer does
+ * not show that payment. completed: an acquirer says that the charge was paid, but does not show the payment yet.
+ * removed: unpaid, and the acquirer that gave the QR code has removed the charge, so nobody can pay it any more.
  */
 export type Unsettled = 'unpaid' | 'completed' | 'removed'
 export type Settled = Recorded | Unsettled
@@ -93,7 +92,7 @@ export type ReportedPayment = { acquirer: string; endToEndId: string }
  *
  * @param reported which acquirer to ask, and for which payment. It is fetched individually if its charge does not list
  *   it, as with some PSPs. Without `reported`, every acquirer that may have a charge is asked in turn, until one shows
- *   a payment. None is asked if the transaction is already paid.
+ *   a payment. None is asked if the transaction is already paid: by this payment, or by any without `reported`.
  * @throws {AcquirerUnavailable} when the outcome is not known
  */
 export async function settleTransaction(
@@ -384,7 +383,7 @@ async function giveCodes(tx: Tx, fresh: Fresh[], now: Date): Promise<Fresh[]> {
   return fresh.map((one) => ({ ...one, row: rowOf.get(one) ?? one.row }))
 }
 
-/** Some acquirers do not show the code of a paid charge: then the transaction has none, only the expiry requested. */
+/** Some acquirers do not show the code of a paid charge: then the transaction has no code, only an expiry time. */
 function missingCode({ pix_uri, created_at, pix_expiration_seconds }: WholeTransaction, charge: Charge | null) {
   if (pix_uri !== null) return {}
   const requested = new Date(created_at.getTime() + pix_expiration_seconds * 1000)

@@ -61,7 +61,7 @@ describe('the table of transitions', () => {
     )
   })
 
-  it('accepts a payment in every unpaid status with a code, and a dispute in every paid one', () => {
+  it('accepts a payment in every unpaid status but PENDING, and a dispute in every paid one', () => {
     const unpaid: TransactionStatus[] = ['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']
     expect(unpaid.filter((from) => isTransition(from, 'PAID'))).toEqual(['PIX_QRCODE_GENERATED', 'FAILED'])
     const paid = transactionStatuses.filter((status) => !unpaid.includes(status))

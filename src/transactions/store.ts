@@ -167,8 +167,8 @@ export async function lockTransaction(tx: Tx, merchantId: string, id: string): P
 const keysParam = smallRowsParam<{ merchantId: string; id: string }>({ merchantId: 'uuid', id: 'uuid' })
 
 /**
- * Locks in the same order for everyone. Without refunds: a statement that waited for a lock sees the current row, but
- * other tables as they were before.
+ * Locks in the same order for everyone. Without refunds, disputes and returns: a statement that waited for a lock sees
+ * the current row, but other tables as they were before.
  */
 export async function lockTransactions(
   tx: Tx,
@@ -190,12 +190,12 @@ const paymentsParam = smallRowsParam<Payment>({ merchantId: 'uuid', id: 'uuid', 
 export type WholeTransaction = Omit<TransactionRow, Listed>
 
 /**
- * `suspended`: which of all payments are or were in suspense; null for none. `fee_rule`: what its merchant pays for a
- * payment now.
+ * `suspended`: which payments of the batch are or were in suspense; null for none. `fee_rule`: what its merchant pays
+ * for a payment now.
  */
 type ToBePaid = WholeTransaction & { suspended: string[] | null; fee_rule: FeeRule | null }
 
-/** Locks transactions that are being paid, in the same order. */
+/** Locks transactions that are being paid, in the order of {@link lockTransactions}. */
 export async function lockToBePaid(tx: Tx, payments: Payment[], now: Date): Promise<ToBePaid[]> {
   return await tx.query<ToBePaid>(
     sql`
@@ -322,8 +322,8 @@ export async function findDueTransactions(
 
 /**
  * How many charges were still open at a check nearly an hour after they expired, up to a limit. A charge without a
- * code, because no acquirer answered, expires its time after its creation. The index `transactions_open_late` has the
- * same condition.
+ * code, because no acquirer answered, expires `pix_expiration_seconds` after its creation. The index
+ * `transactions_open_late` has the same condition.
  */
 export async function countOpenLate(db: Db, limit: number): Promise<number> {
   const [row] = await db.query<{ count: number }>(

@@ -20,9 +20,9 @@ type Deps = { db: Db; clock: Clock; log: Logger }
 type Duplicate = { merchantId: string; id: string; acquirer: Pick<Acquirer, 'name' | 'receiver'>; payment: Payment }
 
 /**
- * Places a confirmed payment of a transaction that another payment has paid in suspense, which sends it back. Safe to
- * repeat. It has its own commit: locking accounts for this after those of recorded payments would break the order of
- * locks.
+ * Places in suspense a confirmed payment of a transaction that another payment has already paid; from there it is sent
+ * back. Safe to repeat. It has its own commit: locking accounts for this after those of recorded payments would break
+ * the order of locks.
  */
 export async function suspendDuplicate(deps: Deps, { merchantId, id, acquirer, payment }: Duplicate): Promise<void> {
   await deps.db.transaction(async (tx) => {

@@ -78,8 +78,8 @@ export type UnequalFeeReturn = {
 }
 
 /**
- * Refunds with which more or less of the payment's fee was returned than their share of it; or whose operator's own
- * merchant did not pay what the merchant's fees could not.
+ * Refunds that returned more or less of the payment's fee than their share of it; or for which the operator's own
+ * merchant did not pay the part that the merchant's fees could not.
  */
 export async function findUnequalFeeReturns(db: Db | Tx, filter: RecordFilter): Promise<UnequalFeeReturn[]> {
   return await db.query<UnequalFeeReturn>(sql`
@@ -241,8 +241,9 @@ export async function findUnequalStatuses(db: Db | Tx, filter: RecordFilter): Pr
 }
 
 /**
- * Transactions paid, refunds requested or ended, and disputes opened or ended in the window; and for the known
- * records, the transactions of refunds and disputes, and the open disputes of transactions.
+ * The known records and those of the window: transactions paid, refunds requested that are in progress, disputes opened
+ * that are open or accepted, and refunds and disputes ended. And for all of these, the transactions of refunds and
+ * disputes, and the open or accepted disputes of transactions.
  */
 export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[]): Promise<RecordKey[]> {
   return await db.query<RecordKey>(sql`

@@ -23,7 +23,10 @@ type Deps = {
   db: Db
   clock: Clock
   key: SecretKey
-  /** Passwords are off: only the links of the command line work. They are the way in while the provider is down. */
+  /**
+   * Passwords are off: only the links of the command line and the one for the first admin work. They are the way in
+   * while the provider is down.
+   */
   isPasswordOff: boolean
 }
 
@@ -37,7 +40,7 @@ export type InvitationShown = {
   needsCode: boolean
 }
 
-/** @throws {AppError} `not_found` if the link was used, has expired or never existed */
+/** @throws {AppError} `not_found` if the link is no longer valid or never existed */
 export async function findInvited(deps: Omit<Deps, 'key'>, token: string): Promise<InvitationShown> {
   const invitation = await findUsable(deps, token)
   return {
@@ -52,8 +55,8 @@ export async function findInvited(deps: Omit<Deps, 'key'>, token: string): Promi
 /**
  * Accepts an invitation: creates a user, or sets a new password for an existing one, whose sessions then all end.
  * Returns the token of a new session.
- * @throws {AppError} `not_found`, `validation_failed`, `user_not_possible`; for a reset `second_factor_needed` and
- * `second_factor_locked`
+ * @throws {AppError} `not_found`, `validation_failed`, `user_not_possible`, `overloaded`; for a reset
+ * `second_factor_needed` and `second_factor_locked`
  */
 export async function acceptInvitation(
   deps: Deps,

@@ -84,7 +84,7 @@ export async function signInAtProvider(
 type SignedIn = { token: string; email: string }
 type Refusal = { fault: SignInFault; email: string | null }
 
-/** The first rule whose value the claim has. Null: no role here. */
+/** The role and side of the first rule whose value the claim has; null if no rule gives a role. */
 async function findGiven(
   db: Db,
   { claims, rules, now }: { claims: ProviderClaims; rules: readonly RoleRule[]; now: Date },
@@ -96,7 +96,7 @@ async function findGiven(
   return client && { role: rule.role, merchantId: client.merchant_id }
 }
 
-/** Only the provider gives access again. A person whom somebody here has disabled stays disabled. */
+/** The next sign-in with a role enables the account again, unless a person had disabled it. */
 async function withdrawAccess(tx: Tx, user: UserRow, now: Date): Promise<void> {
   await deleteSessions(tx, user.id, null)
   if (user.disabled_at !== null) return

@@ -18,7 +18,7 @@ type Deps = { db: Db; clock: Clock; key: SecretKey }
 /**
  * Sets a new password. All other sessions end: somebody who knew the former password loses access.
  *
- * @throws {AppError} `validation_failed` if the current password is wrong or the new one is too weak
+ * @throws {AppError} `validation_failed` if the current password is wrong or the new one is too weak; `overloaded`
  */
 export async function changePassword(
   deps: Deps,
@@ -47,7 +47,7 @@ export async function changePassword(
  * Creates a secret for an authenticator app. It takes effect once a code of it was entered.
  *
  * @throws {AppError} `validation_failed` if the password is wrong, `user_not_possible` if there is a second factor
- *   already
+ *   already; `overloaded`
  */
 export async function offerSecondFactor(
   deps: Deps,
@@ -98,7 +98,7 @@ export async function confirmSecondFactor(
  * Turns the second factor off. It requires password and code, so that a session left open is not enough. All other
  * sessions end.
  *
- * @throws {AppError} `validation_failed` if the password or the code is wrong; `second_factor_locked`
+ * @throws {AppError} `validation_failed` if the password or the code is wrong; `second_factor_locked`; `overloaded`
  */
 export async function removeSecondFactor(
   deps: Deps,

@@ -19,7 +19,7 @@ import {
   updateSeenAt,
 } from './session-store.ts'
 
-/** A working day; without a request it ends after the length of a lunch break. */
+/** A session lasts for a working day, but ends after an hour without a request. */
 const lifetimeMs = 12 * 60 * 60_000
 const idleMs = 60 * 60_000
 /** The precision of the time when a user was last seen. */

@@ -31,7 +31,7 @@ export type NewUser = Pick<
   UserRow,
   'id' | 'email' | 'name' | 'merchant_id' | 'role' | 'password_hash' | 'created_at'
 > & {
-  /** Of a user whom the identity provider has made. */
+  /** Of a user created by a first sign-in at the identity provider. */
   identity?: Identity
   /** Who created the link; null: the command line or the service. */
   enrolled_by: string | null
@@ -161,8 +161,9 @@ export async function updateUser(
 }
 
 /**
- * Records that a user has chosen a password through a link, and who created the link. Somebody whose own account leads
- * back to this user does not replace the inviter: two accounts that reset each other would depend on nobody else.
+ * Records that a user has chosen a password through a link, and who created the link; or that the user was linked to a
+ * person at the identity provider (`by` is null). Somebody whose own account leads back to this user does not replace
+ * the inviter: two accounts that reset each other would depend on nobody else.
  */
 export async function updateEnrolment(tx: Tx, id: string, { by, at }: { by: string | null; at: Date }): Promise<void> {
   await tx.query(sql`
@@ -201,8 +202,8 @@ export async function insertInvitation(tx: Tx, row: NewInvitation): Promise<void
 }
 
 /**
- * Ends open links of the same purpose: a user's other links, or (`userId` null) the links for the first admin. Those are
- * in logs, and not needed once there is an admin.
+ * Ends open links of the same purpose: a user's other links, or (`userId` null) the links for the first admin. Those
+ * are in logs, and not needed once there is an admin.
  */
 export async function endInvitations(tx: Tx, { userId, now }: { userId: string | null; now: Date }): Promise<void> {
   await tx.query(sql`

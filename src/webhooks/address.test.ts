@@ -116,7 +116,7 @@ describe('the kind of an address', () => {
     )
   })
 
-  it('calls every private range private, whatever the rest of the address', () => {
+  it('calls the private IPv4 ranges of a company or machine private, whatever the rest of the address', () => {
     const octet = fc.integer({ min: 0, max: 255 })
     fc.assert(
       fc.property(octet, octet, octet, fc.integer({ min: 16, max: 31 }), (a, b, c, d) => {

@@ -32,8 +32,8 @@ export function checkWebhookUrl(text: string, { allowPrivate }: { allowPrivate: 
 }
 
 /**
- * Ports below 1024 belong to mail, shells and file shares, and attackers could make Guichê call those services. Of them
- * only 443 is allowed: no merchant's receiver uses another.
+ * Ports below 1024 belong to mail, shells and file shares, and attackers could make Guichê call those services. Of
+ * them only 443 is allowed: no merchant's receiver uses another.
  */
 function isPublicPort(port: string): boolean {
   return port === '' || port === '443' || Number(port) >= 1024
@@ -97,7 +97,7 @@ function kindOfIPv4(address: ipaddr.IPv4): Kind {
 // IANA allocates only 2000::/3 of IPv6, so this is an allow list with exceptions.
 const publicV6 = cidrsV6('2000::/3')
 const forbiddenV6 = cidrsV6(
-  // IETF protocols, including Teredo and ORCHID; two documentation ranges; 6to4; the former 6bone.
+  // IETF protocols, including Teredo and ORCHID; two documentation ranges; 6to4; AS112; the former 6bone.
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',

@@ -4,7 +4,7 @@ import { attemptErrors, describeFailure, describeStatus } from './attempt-errors
 
 const userAgent = 'Guiche-Webhooks/1'
 
-/** The body of a response is read only up to this size and time, so that its connection can be reused. */
+/** The body of a response is read, up to this size and for this long, so that its connection can be reused. */
 const bodyMaxBytes = 16 * 1024
 const bodyMaxMs = 1_000
 /** What is kept of it, for people who look for the cause of a failure. */

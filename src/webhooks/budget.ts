@@ -33,8 +33,8 @@ const slowMs = 5_000
 /**
  * A receiver that responds this quickly may be leased more deliveries than it has connections: the next one is ready
  * when a connection becomes free, and each query claims many. With 32 connections it is 256, half of them for attempts
- * that are answered and wait to be recorded (about 60 ms). With half as many, 1,500 deliveries a second did not fit, and
- * those that cannot be sent from memory cost more. A claimed delivery waits for less than a second.
+ * that are answered and wait to be recorded (about 60 ms). With half as many, 1,500 deliveries a second did not fit,
+ * and those that cannot be sent from memory cost more. A claimed delivery waits for less than a second.
  */
 const immediateMs = 100
 const claimsPerConnection = 8
@@ -42,10 +42,10 @@ const claimsPerConnection = 8
 type Receiver = { leased: number; inFlight: number; window: number; isImmediate: boolean; clearUntil: Date | null }
 
 /**
- * Shares the capacity of one process among receivers. A receiver that hangs, or one with a hundred thousand
- * deliveries due, delays no other: its window halves with each time-out, down to one, and grows with each quick
- * response. A delivery is leased from its claim until its attempt is recorded, and in flight from the request to the
- * response.
+ * Shares the capacity of one process among receivers. A receiver that hangs, or one with a hundred thousand deliveries
+ * due, delays no other: its window halves with each time-out, down to one, and with each slow response, down to its
+ * start, and grows with each quick response. A delivery is leased from its claim until its attempt is recorded, and in
+ * flight from the request to the response.
  */
 export function createBudget(limits: { perReceiverMax: number; totalMax: number }) {
   const receivers = new Map<string, Receiver>()
@@ -78,8 +78,8 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
     },
     lease,
     /**
-     * Leases one delivery that is not in the database yet. False if others may be due to the receiver, which go first; or if
-     * it, or this process, has little capacity left.
+     * Leases one delivery that is not in the database yet. False if others may be due to the receiver, which go first;
+     * or if the receiver has no capacity left, or this process has leased half of what it may.
      */
     reserve(receiver: string, clearSince: Date): boolean {
       const state = known(receiver)

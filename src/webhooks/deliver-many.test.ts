@@ -138,7 +138,7 @@ describe('receivers', () => {
     for (const one of hanging) expect(one.requests()).toBeLessThanOrEqual(4)
   })
 
-  it('are all served when there are more than may be in hand at once', async () => {
+  it('are all served even when one claim cannot cover them', async () => {
     await setUp()
     const receivers = await Promise.all(Array.from({ length: 12 }, () => receive()))
     for (const { url } of receivers) for (let i = 0; i < 5; i += 1) await enqueue(url)
@@ -160,7 +160,7 @@ describe('deliveries claimed ahead of a receiver’s connections', () => {
 
   it('start as soon as a response arrives, without a query', async () => {
     await setUp()
-    const { receiver, answerAll } = await inHand()
+    const { receiver, answerAll } = await receiveInSteps()
     work(ahead)
     await fill(receiver)
     await bench.database.db.transaction(async (tx) => {
@@ -176,7 +176,7 @@ describe('deliveries claimed ahead of a receiver’s connections', () => {
 
   it('are released when the receiver no longer responds, and no more are claimed ahead for it', async () => {
     await setUp()
-    const { receiver, answerAll } = await inHand()
+    const { receiver, answerAll } = await receiveInSteps()
     work({ ...ahead, startMaxMs: 400 })
     await fill(receiver)
     vi.advanceTimersByTime(401)
@@ -194,7 +194,7 @@ describe('deliveries claimed ahead of a receiver’s connections', () => {
 
   it('are released when the worker stops, and count no attempt', async () => {
     await setUp()
-    const { receiver } = await inHand()
+    const { receiver } = await receiveInSteps()
     const worker = work({ ...ahead, graceMs: 10 })
     await fill(receiver)
     await worker.stop()
@@ -203,7 +203,7 @@ describe('deliveries claimed ahead of a receiver’s connections', () => {
   })
 
   /** A receiver that responds to the first request at once, and to others only when the test says so. */
-  async function inHand() {
+  async function receiveInSteps() {
     const answers: (() => void)[] = []
     let isFirst = true
     const receiver = await receive((response) => {

@@ -64,7 +64,10 @@ const restMs = 5
  */
 const restsPerClaim = 2
 const restMsMax = 25
-/** Attempts are recorded together: only the next event of the same record waits for it, and one costs nearly as much as ten. */
+/**
+ * Attempts are recorded together: one costs nearly as much as ten, and only the next event of the same record waits for
+ * it.
+ */
 const recordIntervalMs = 100
 
 /**
@@ -88,7 +91,7 @@ const lateCommitMs = 2_000
  * claim covers, a scan takes several claims. The worker starts in this mode.
  * - SCANNING: the claim did not reach the last receiver, or found so much that there is probably more.
  * - SCANNED: the scan has ended, but the worker waited during it: what was committed meanwhile is claimed at once.
- * - WAITING: the scan has ended, or the worker holds as many deliveries as it may.
+ * - WAITING: the scan has ended, the worker holds as many deliveries as it may, or the claim failed.
  *
  * ## SCANNED
  * The known receivers only: a delivery that has just become due is nearly always for one of them. A claim covers all
@@ -96,7 +99,7 @@ const lateCommitMs = 2_000
  * much that the rest has to be shared by all.
  * - SCANNING: such a claim did not reach the last receiver, or found so much that there is probably more.
  * - SCANNED: a claim for the known receivers found so much that there is probably more.
- * - WAITING: it found little, or the worker holds as many deliveries as it may.
+ * - WAITING: it found little, the worker holds as many deliveries as it may, or the claim failed.
  *
  * ## WAITING
  * Nothing. The receivers that the last claim covered hold as much as they may, until an attempt is recorded, or have

@@ -14,7 +14,7 @@ const keepAliveMs = 1_000
 
 const headersMaxBytes = 16 * 1024
 
-/** Nothing was dialled, because the receiver's address is not allowed. */
+/** Nothing was dialled, because the receiver has no address, or none that is allowed. */
 export class AddressRefused extends Error {
   readonly code: 'ADDRESS_REFUSED' | 'PRIVATE_ADDRESS_REFUSED'
 

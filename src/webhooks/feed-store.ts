@@ -15,7 +15,7 @@ const server = sql`(select system_identifier::text from pg_control_system())`
 
 /**
  * Whether events of the merchant of `feed` are committed that have no number. Each subquery is ordered as the index is:
- * otherwise the planner, who expects many new events, may read any index of the merchant.
+ * otherwise the planner, which expects many new events, may read any index of the merchant.
  */
 export const hasNewEvents = sql`((
   feed.server <> ${server}
@@ -56,8 +56,8 @@ export async function lockFeed(tx: Tx, merchantId: string): Promise<Feed> {
 export const emptySnapshot = '1:1:'
 
 /**
- * After a dump was restored into another server, ids of transactions may be ahead of the server's own. They would count
- * as new until the server's ids have reached them.
+ * After a dump was restored into another server, the database transaction ids of events may be ahead of the server's
+ * own. Those events would count as new until the server's ids have reached them.
  */
 export async function renewTransactionIds(tx: Tx, merchantId: string): Promise<void> {
   await tx.query(sql`
@@ -69,9 +69,9 @@ export async function renewTransactionIds(tx: Tx, merchantId: string): Promise<v
 /**
  * Numbers the events that are visible in this statement's snapshot and have no number, up to about `limit`.
  *
- * What the previous snapshot did not see has an id of a transaction from its xmax on, or one that was in progress in it.
- * If more than `limit` are found, the snapshot that is stored says "everything below this id": none that is left or still
- * in progress is below it.
+ * What the previous snapshot did not see has the id of a database transaction from its xmax on, or of one that was in
+ * progress in it. If more than `limit` are found, the snapshot that is stored says "everything below this id": none
+ * that is left or still in progress is below it.
  *
  * A record's events are numbered in the order of their sequence. Their transactions commit in that order, because each
  * holds the record's lock, but a later one may have the lower id: it may have written something else first. So an event

@@ -15,8 +15,8 @@ import {
 
 /**
  * Where a reader is in a merchant's feed: `start`, `end`, or an event's number and the beginning of its id, such as
- * `42-5c1df7a2`. After a restore of the database to an earlier moment the same number may belong to another event, which
- * the id reveals.
+ * `42-5c1df7a2`. After a restore of the database to an earlier moment the same number may belong to another event,
+ * which the id reveals.
  */
 export type Position = string
 
@@ -39,7 +39,7 @@ type Deps = { db: Db; reads: Reads }
 
 /** Events that are numbered in one transaction. A first reader may find millions. */
 const numberedAtOnce = 5_000
-/** Events that one request with a filter looks through. */
+/** Events that one request with a filter looks through; with `recordId`, all. */
 const filteredAtOnce = 10_000
 /** The rest is numbered by the next request. */
 const numberMaxMs = 10_000
@@ -93,8 +93,8 @@ async function findEnd({ db, reads }: Deps, merchantId: string): Promise<FeedPag
 }
 
 /**
- * Numbers new events until the feed reaches `until` or has them all. Requests take turns at the merchant's lock, and each
- * transaction under it numbers what became visible since the previous one.
+ * Numbers new events until the feed reaches `until` or has them all, or the time is up. Requests take turns at the
+ * merchant's lock, and each transaction under it numbers what became visible since the previous one.
  */
 export async function numberNewEvents(
   db: Db,

@@ -19,7 +19,10 @@ type Reserved = { delivery: Claimed; record: object | null }
  * are inserted and sends them from memory: nothing is claimed, and nothing is read again.
  */
 export type OwnDeliveries = {
-  /** Null: others may be due to the receiver, which go first, or it has no capacity left. Then whoever claims it sends it. */
+  /**
+   * Null: others may be due to the receiver, which go first; it, or this process, has no capacity left for it; or the
+   * worker stops. Then whoever claims the delivery sends it.
+   */
   reserve(receiver: string): OwnLease | null
   /** Sends what is committed. If this process dies, the delivery is due again like any other that it has leased. */
   send(reserved: Reserved[], secrets: LiveSecret[]): void

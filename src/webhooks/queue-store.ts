@@ -22,7 +22,10 @@ export type Claimed = Lease & {
 /** The lease of a delivery that an instance leased before it was inserted. */
 export type OwnLease = { leasedUntil: Date; instance: number }
 
-/** A worker holds a delivery until `leasedUntil`. A result that comes later changes nothing. */
+/**
+ * A worker holds a delivery until `leasedUntil`. A result that comes later changes nothing if the delivery was leased
+ * again or released meanwhile.
+ */
 export type Lease = { merchantId: string; recordId: string; id: string; leasedUntil: Date }
 
 /**
@@ -59,7 +62,8 @@ const loadsParam = rowsParam<ReceiverLoad>({
  * Leases what is due. Unlike `claimRows` of jobs/claim.ts it does not take the oldest first: that would give everything
  * to one slow receiver with a large backlog. It steps from receiver to receiver through the index (a skip scan) and
  * takes from each as many as it has capacity for: a receiver with 100,000 due costs as much as one with a few.
- * Receivers with the fewest leased come first. Also returns the last receiver scanned, or null when the scan reached the end.
+ * Receivers with the fewest leased come first. Also returns the last receiver scanned, or null when the scan reached
+ * the end.
  */
 export async function claimDue(
   db: Db | Tx,
@@ -253,11 +257,11 @@ const resultsParam = smallRowsParam<AttemptResult>({
 })
 
 /**
- * Records attempts, under locks that are taken in the order in which the outbox takes them. A result whose lease has
- * expired changes nothing. If a newer event of the record restarted the schedule while the attempt was in flight, a
- * failure means: try again at once. That is read from the locked row, which is current even if the statement waited
- * for the lock. The commit does not wait for the disk: an attempt that a crash of PostgreSQL loses is repeated, with
- * an id that the receiver already knows.
+ * Records attempts, under locks that are taken in the order in which the outbox takes them. A result changes nothing if
+ * the delivery was leased again or released meanwhile. If a newer event of the record or a resend restarted the
+ * schedule while the attempt was in flight, a failure means: try again at once, or when `Retry-After` allows it. That
+ * is read from the locked row, which is current even if the statement waited for the lock. The commit does not wait for
+ * the disk: an attempt that a crash of PostgreSQL loses is repeated, with an id that the receiver already knows.
  * The join names the record as well as the event: while the table is empty both indexes look equally good to the
  * planner, and the one on the merchant would return all of the merchant's rows.
  */
@@ -306,10 +310,10 @@ type RecordKey = { merchantId: string; recordId: string }
 const recordsParam = rowsParam<RecordKey>({ merchantId: 'uuid', recordId: 'uuid' })
 
 /**
- * Makes the next delivery of each record to each address due. This is a separate statement after the lock, because only a new
- * statement sees an event that was enqueued while we waited for the lock. If there is such an event, the commit waits
- * for the disk as usual: once the next event has been sent, the one before it must not be sent again. Says whether there
- * was any.
+ * Makes the next delivery of each record to each address due. This is a separate statement after the lock, because only
+ * a new statement sees an event that was enqueued while we waited for the lock. If any becomes due, the commit waits
+ * for the disk as usual: once the next event has been sent, the one before it must not be sent again. Says whether any
+ * did.
  */
 export async function promoteWaiting(tx: Tx, { records, now }: { records: RecordKey[]; now: Date }): Promise<boolean> {
   if (records.length === 0) return false

@@ -15,7 +15,7 @@ export type EventRow = {
   record_id: string
   sequence: number
   created_at: Date
-  /** To the record's own webhook URL; null when it had none. */
+  /** State of the delivery to the record's own webhook URL; null when it had none. */
   delivery: DeliveryState | null
 }
 
@@ -66,7 +66,7 @@ export type DeliveryRow = {
   last_error: string | null
   created_at: Date
   finished_at: Date | null
-  /** All attempts, in order; a resend continues the numbering. */
+  /** The attempts that are still kept, in order; a resend continues the numbering. */
   attempts: AttemptRow[]
 }
 

@@ -78,9 +78,9 @@ export async function lockDeliveriesOf(
 type Chosen = { merchantId: string; ids: string[]; states: ResendState[]; resendId: string; now: Date }
 
 /**
- * Makes the first delivery of each record to each address due now, with all attempts ahead of it; the later ones wait for it.
- * Deliveries that this resend already includes, and those whose state changed since they were found, stay as they
- * are.
+ * Makes the first delivery of each record to each address due now, with all attempts ahead of it; the later ones wait
+ * for it. Deliveries that this resend already includes, and those whose state is no longer one of `states`, stay as
+ * they are.
  */
 export async function updateToResendMany(tx: Tx, chosen: Chosen): Promise<{ count: number; receivers: number }> {
   const { merchantId, now } = chosen
@@ -226,12 +226,12 @@ export type MerchantDeliveries = {
   failing: number
   /** Given up, of events since that moment. */
   givenUp: number
-  /** The state that finds the deliveries given up; null when there are none. */
+  /** A state that those have, to filter a list by; `exhausted` if they have both; null when there are none. */
   givenUpState: 'exhausted' | 'gone' | null
   oldestWaitingAt: Date | null
 }
 
-/** The merchants with undelivered events, the worst first, counted like {@link listReceivers}. */
+/** The merchants with undelivered events, the worst first. */
 export async function listUndelivered(db: Db, { since }: { since: Date }): Promise<MerchantDeliveries[]> {
   return await db.query(sql`
     with undelivered as (
@@ -257,7 +257,7 @@ export async function listUndelivered(db: Db, { since }: { since: Date }): Promi
     order by failing + given_up desc, waiting desc, name, client_id`)
 }
 
-/** Reads one event with what its delivery is built from; null when the merchant has no event with this id. */
+/** Reads one event with what its delivery is built from; null when the merchant has no delivery of such an event. */
 export async function findEventToShow(
   db: Db,
   { merchantId, eventId }: { merchantId: string; eventId: string },

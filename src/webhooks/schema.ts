@@ -43,7 +43,7 @@ const position = (description: string) => Type.String({ pattern: positionPattern
 
 const examplePosition = '7-9f6c1b5a'
 
-/** An event, and what a list of events is, and the feed. */
+/** The responses of `GET /event/{id}` (`event`) and of `GET /event` (`events`: the feed or the list). */
 export function toEventViews(records: Described[]) {
   const example = records.slice(0, 1).map((described) => exampleEvent(described, 'PAID'))
   const { events, inFeed } = describeEvents(records, {

@@ -216,7 +216,7 @@ describe('a change of an endpoint', () => {
     expect((await deliveries()).map(({ url }) => url)).toEqual([next.url, next.url])
   })
 
-  it('of its description leaves what waits at its time, also what failed at a new URL', async () => {
+  it('of its description brings no attempt forward, not even after a failure at a new URL', async () => {
     await setUp()
     const { row } = await fail()
     const failing = await inTurn(...Array.from({ length: 50 }, () => 500))

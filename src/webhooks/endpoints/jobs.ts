@@ -7,8 +7,8 @@ export const applyEndpointChangeJob = 'webhook-endpoint.follow'
 
 /**
  * Applies a changed endpoint to the deliveries that wait for their next attempt: makes them due now, a thousand per
- * commit. The worker that claims them cancels them if the endpoint is disabled or deleted, or sends them to its new URL.
- * It does so with a locked delivery, which is skipped here, when that is due.
+ * commit. The worker that claims them cancels them if the endpoint is disabled or deleted, or sends them to its new
+ * URL. Deliveries that are leased or locked are skipped: the worker applies the change to those when they are due.
  */
 export function endpointJobs(deps: { db: Db; clock: Clock; wakeDeliveries: () => void }): Record<string, Job> {
   const { db, clock, wakeDeliveries } = deps
