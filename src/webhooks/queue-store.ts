@@ -22,10 +22,7 @@ export type Claimed = Lease & {
 /** The lease of a delivery that an instance leased before it was inserted. */
 export type OwnLease = { leasedUntil: Date; instance: number }
 
-/**
- * A worker holds a delivery until `leasedUntil`. A result that comes later changes nothing if the delivery was leased
- * again or released meanwhile.
- */
+/** A worker holds a delivery until `leasedUntil`. A later result counts only if nobody leased or released it since. */
 export type Lease = { merchantId: string; recordId: string; id: string; leasedUntil: Date }
 
 /**
@@ -62,8 +59,7 @@ const loadsParam = rowsParam<ReceiverLoad>({
  * Leases what is due. Unlike `claimRows` of jobs/claim.ts it does not take the oldest first: that would give everything
  * to one slow receiver with a large backlog. It steps from receiver to receiver through the index (a skip scan) and
  * takes from each as many as it has capacity for: a receiver with 100,000 due costs as much as one with a few.
- * Receivers with the fewest leased come first. Also returns the last receiver scanned, or null when the scan reached
- * the end.
+ * Receivers with the fewest leased come first. Also returns the last receiver scanned, or null at the end of the scan.
  */
 export async function claimDue(
   db: Db | Tx,
