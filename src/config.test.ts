@@ -160,7 +160,7 @@ describe('a secret in a file', () => {
   })
 })
 
-it('accepts every variable that needs no other variable', () => {
+it('reads each of many variables into its setting', () => {
   const secretKey = newSecretKey()
   const config = readConfig({
     HOST: '0.0.0.0',
@@ -375,7 +375,7 @@ it('readConfig accepts either a simulator or an acquirers file, whose own variab
   expect(config.acquirersFile).toBe(resolve('acquirers.json'))
   expect(config.variable('EFI_SECRET')).toBe('s')
   expect(errorsOf({ ACQUIRERS_FILE: 'a.json', SIMULATOR_URL: 'http://a' })).toHaveLength(1)
-  // Only the codes of the own simulator contain BASE_URL, so only with it has its length a limit.
+  // Only QR codes of the built-in simulator contain BASE_URL, so only with that simulator is its length limited.
   const long = `https://${'a'.repeat(60)}.example.com`
   expect(errorsOf({ BASE_URL: long })).toEqual([expect.stringContaining('BASE_URL must have at most 48 characters')])
   expect(readConfig({ ACQUIRERS_FILE: 'a.json', BASE_URL: long }).baseUrl).toBe(long)

@@ -17,7 +17,10 @@ const anyAudience = 'any'
 
 const optionalText = Type.Optional(Type.String({ minLength: 1 }))
 
-/** Every variable that Guichê reads. `.env.example` is the reference for people. */
+/**
+ * The variables of the configuration. An acquirers file may refer to others, and the developer commands read GUICHE_*.
+ * `.env.example` is the reference for people.
+ */
 const Environment = Type.Object({
   HOST: Type.String({ minLength: 1, default: defaultHost }),
   PORT: Type.Integer({ minimum: 0, maximum: 65535, default: 3000 }),
@@ -108,7 +111,10 @@ export type Config = Readonly<{
   /** The former key, which `secretKey` replaces. */
   secretKeyPrevious: SecretKey | null
   authIssuer: string | null
-  /** The audience that tokens of an external provider must have. Null: the operator waived this with `any`. */
+  /**
+   * The audience that tokens of an external provider must have. Null: the operator waived this with `any`, or there is
+   * no such provider.
+   */
   authAudience: string | null
   /** Where people sign in to the dashboard. Null: with passwords only. */
   oidc: OidcSettings | null

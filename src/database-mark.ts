@@ -25,13 +25,13 @@ import { enqueueRun } from './reconciliation/requested-run.ts'
 import { readListsAgain } from './transactions/cursor-store.ts'
 import { reviewAfterLoss } from './withdrawals/store.ts'
 
-/** How often the counter grows: of what processes that have ended committed, this much may be lost unnoticed. */
+/** How often the counter grows: the last second of commits of a process that has ended may be lost unnoticed. */
 const markEveryMs = 1_000
 /** The lists are read again from this long before the last mark: a payment may be recorded long after its own time. */
 const marginMs = 10 * 60_000
 /** The comparison waits until the lists were read again: what they settle is no discrepancy. */
 const compareAfterMs = 10 * 60_000
-/** Above all that other processes may know, so that one loss is reported once. */
+/** Added to the counter after a loss: it then exceeds what any process remembers, so that one loss is reported once. */
 const leap = 1_000
 
 /** What is known outside the database: a process remembers it, and a file survives the process. */
@@ -52,11 +52,11 @@ type Deps = {
  * Notices that the database lost what it had committed: an older copy was restored, or a standby that had not received
  * everything became the primary.
  *
- * The database has a counter that grows in each second in which something is written. Each process remembers the highest
- * value that it has seen, and keeps it in a file beside the database. It also remembers its newest transactions that were
- * acknowledged. If a new connection finds a lower counter, or one of these transactions is not committed, payouts are
- * frozen before that connection is used: the database no longer knows which money has left. The acquirers' lists are then
- * read again from before the loss.
+ * The database has a counter that grows in each second in which something is written. Each process remembers the
+ * highest value that it has seen, and keeps it in a file in DATA_DIR. It also remembers its newest transactions that
+ * were acknowledged. If a new connection finds a lower counter, or one of these transactions is not committed, payouts
+ * are frozen before that connection is used: the database no longer knows which money has left. The acquirers' lists
+ * are then read again from before the loss.
  *
  * A lost transaction's number is used again by the next one, so the first process that sees a new timeline records the
  * next number before it writes anything else.
@@ -148,7 +148,7 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
   }
 }
 
-/** Another database is not an older one. */
+/** False for another database: its counter says nothing about this one. */
 function isOlder(row: MarkRow, known: Known): boolean {
   return row.database_id === known.databaseId && row.counter < known.counter
 }

@@ -24,7 +24,7 @@ type Options = {
    * running server, or starts one for a while.
    */
   role: 'service' | 'worker' | 'tool'
-  /** A service migrates the schema; a tool only checks that it fits. For a cluster worker, the primary did it. */
+  /** By default a service migrates the schema, and a tool only checks it. For a cluster worker, the primary did it. */
   schema?: 'migrate' | 'check' | 'ignore'
   /**
    * Called when the embedded server ended and could not be restarted. For a service only: a tool fails and is run
@@ -33,7 +33,7 @@ type Options = {
   onLost?: ((reason: Error) => void) | undefined
 }
 
-/** Connects to the PostgreSQL of DATABASE_URL, or starts the one that ships with Guichê. */
+/** Connects to the PostgreSQL of DATABASE_URL, or to the one that ships with Guichê, which it starts if needed. */
 export async function openDatabase(options: Options): Promise<OpenDatabase> {
   const { config, role, log, schema = schemaOf[role] } = options
   const server = await findServer(options)

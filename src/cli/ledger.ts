@@ -67,7 +67,7 @@ export function ledgerCommands(program: Command): void {
       const released = await withContext(async (context) => {
         const engaged = await showPayoutFreeze(context.db)
         if (!engaged) return null
-        // Before the verification, which takes minutes.
+        // Before the verification, which may take minutes.
         assertChecked(engaged, checked ?? false)
         const breaches = await findBreaches(context.db)
         if (breaches.length > 0 && !force) throw new Error(refuseRelease(engaged, breaches))

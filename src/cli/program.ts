@@ -4,12 +4,12 @@ import { toActor } from './arguments.ts'
 import { printError } from './print.ts'
 
 type Group = {
-  /** What the help of all says of each: its arguments, and a summary. */
+  /** What the general help says of each: its arguments, and a summary. */
   commands: Record<string, string>
   load: () => Promise<(program: Command) => void>
 }
 
-/** In the order of the help. Only the named command is loaded: loading all took most of the start time. */
+/** In the order of the help. Only the group of the named command is loaded: loading all took most of the start time. */
 const groups: Group[] = [
   {
     commands: {
@@ -102,8 +102,9 @@ const groups: Group[] = [
 ]
 
 /**
- * The program with the commands named in `words`. Without one that exists it has the names and summaries of all, which
- * is what the help of all and the error show.
+ * The program with the commands whose names are among `words`, and the others of their groups. If there are none, or
+ * the first word asks for the general help, it has only the names and summaries of all commands, as that help and the
+ * error show them.
  */
 export async function createProgram(words: string[]): Promise<Command> {
   const program = new Command('guiche')

@@ -11,8 +11,8 @@ type Options = { port: number; secrets: string[]; print: (line: string) => void 
 
 /**
  * A sample webhook receiver, for trying Guichê and as a model for your own. It verifies each delivery and prints its
- * content. It answers 204, or 401 if the signature does not match the secret. Use `http://127.0.0.1:4000/` as
- * webhookUrl.
+ * content. It answers 204, or 401 if the signature does not match the secret or is older than five minutes. Use
+ * `http://127.0.0.1:4000/` as webhookUrl.
  */
 export async function startReceiver({ port, secrets, print }: Options): Promise<Receiver> {
   return await listenForWebhooks({

@@ -6,7 +6,10 @@ import type { SendCallback } from '../../simulator/network.ts'
 
 const callbackTimeoutMs = 10_000
 
-/** Posts callbacks as a PSP does: it presents its own certificate if asked, and verifies the receiver's. */
+/**
+ * Posts callbacks as a PSP does: it presents its own certificate if asked, except in an anonymous one, and verifies the
+ * receiver's.
+ */
 export async function createCallbackSender({
   identity,
   caFile,

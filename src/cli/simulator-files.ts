@@ -27,7 +27,7 @@ export async function writePlace(folder: string, place: SimulatorPlace): Promise
   await writeFile(toPath(folder), `${JSON.stringify(place, null, 2)}\n`, { mode: 0o600 })
 }
 
-/** Null if no simulator has run yet. */
+/** Null if no simulator has run yet, or its file cannot be read. */
 export async function readPlace(folder: string): Promise<SimulatorPlace | null> {
   try {
     return JSON.parse(await readFile(toPath(folder), 'utf8')) as SimulatorPlace

@@ -113,7 +113,7 @@ function stateOf({ isDisabled }: View): string {
 function toEmail(text: string): string {
   const ajv = new Ajv()
   addOurFormats(ajv)
-  // As the sign-in checks it: a user with another one could not sign in.
+  // The sign-in checks addresses with the same schema: a user with any other address could not sign in.
   if (!ajv.validate(Email, text)) throw new InvalidArgumentError('An e-mail address such as ana@example.com.')
   return text
 }

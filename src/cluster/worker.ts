@@ -43,7 +43,7 @@ export const workerArgument = 'worker'
 export function joinCluster(): ClusterWorker {
   const questions = new Map<number, (answer: Answer) => void>()
   const connections = new Map<number, { count: number; receivedAt: number }>()
-  // From now on it answers with what this process has measured, which is nothing yet.
+  // From now on this process answers the primary when it asks for metrics: with none until `readMetrics` gives them.
   new AggregatorRegistry()
   onMessage((message) => {
     if (message.kind === 'connections')

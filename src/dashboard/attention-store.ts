@@ -22,7 +22,7 @@ export async function listPending(
 
 export type Counted = { count: number; amount: number; first: Date | null }
 
-/** Open disputes without a sent defence whose deadline has passed, or is at or before a time. */
+/** Open disputes without a sent defence whose deadline is at or before a time. */
 export async function countDisputesDue(db: Db, { merchantId, limit }: Bounds, before: Date): Promise<Counted> {
   const [row] = await db.query<Counted>(sql`
     select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(deadline) as first from (

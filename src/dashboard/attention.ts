@@ -24,9 +24,9 @@ type Deps = { db: Db; clock: Clock; acquirers: Acquirers }
 /** Who reads it, and the merchant whose records they see: null for all. */
 type AttentionScope = { user: SignedIn; merchantId: string | null; clientId: string | null; now: Date }
 
-/** More of one kind are shown as "100+", so that a long list costs no more than this one. */
+/** This many or more of one kind are shown as "100+", so that a long list costs no more. */
 const countMax = 100
-/** Withdrawals that are read until this person may approve one: each may take two queries. */
+/** How many pending withdrawals are read in search of one that this person may approve: each may take two queries. */
 const approvalsReadMax = 1_000
 /** As in the alerts: enough time to get a new certificate from a PSP. */
 const certificateMs = 30 * 24 * 60 * 60_000
@@ -99,8 +99,8 @@ async function findOverdueDisputes(db: Db, { merchantId, now }: AttentionScope):
 }
 
 /**
- * Withdrawals that this person may approve: those of which they are a second person. Of the pages of pending ones, the
- * first with any of them counts.
+ * Withdrawals that this person may approve: those of which they are a second person. Pending ones are read in pages,
+ * and only those of the first page that has any are counted.
  */
 async function findApprovals({ db }: Deps, scope: AttentionScope): Promise<AttentionItem[]> {
   const { merchantId } = scope

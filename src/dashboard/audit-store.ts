@@ -11,7 +11,7 @@ export type NamedAction = ActionRow & {
 
 /**
  * The first id at or after a moment. Times have no index, but they grow with the ids, except for entries that were
- * written at the same time: a binary search reads about forty rows of the primary key, however long the log is.
+ * written at the same time: a binary search reads a few dozen rows of the primary key, however long the log is.
  */
 export async function findIdAt(db: Reads, at: Date): Promise<number> {
   const [row] = await db.query<{ id: number }>(sql`

@@ -37,7 +37,10 @@ export type CustomerTotals = {
 
 type Customer = { merchantId: string; by: CustomerKey; value: string }
 
-/** The totals cover this many of the customer's newest transactions: a customer who has more is no person. */
+/**
+ * The totals cover this many of the customer's newest transactions, and `first_at` all of them: a customer who has more
+ * is no person.
+ */
 export const totaledMax = 10_000
 
 export async function sumTransactions(db: Reads, customer: Customer): Promise<CustomerTotals> {

@@ -122,7 +122,7 @@ function registerFileRoutes(app: Server, deps: Deps): void {
     },
   )
 
-  // In a scope of its own, because only this route takes anything but JSON.
+  // In a scope of its own, because only this route of the dashboard takes anything but JSON.
   void app.register(async (scoped: Server) => {
     scoped.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),

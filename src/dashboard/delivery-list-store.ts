@@ -3,7 +3,10 @@ import { empty, join, type Reads, raw, type Sql, sql } from '../db/sql.ts'
 import type { DeliveryState } from '../webhooks/read-store.ts'
 import type { Cursor } from './list-store.ts'
 
-/** failing: due again after a failed attempt; waiting: not tried yet; given_up: not tried again. */
+/**
+ * waiting: not tried since its schedule started, or behind an earlier delivery of its record; failing: to be tried
+ * again after a failed attempt; given_up: not tried again.
+ */
 export const deliveryTabs = ['waiting', 'failing', 'delivered', 'given_up'] as const
 export type DeliveryTab = (typeof deliveryTabs)[number]
 
@@ -39,11 +42,13 @@ export type DeliveryItem = DeliveryPosition & {
 
 /** The most positions that a page reads: a filter that matches none of their rows must not take seconds. */
 const readMax = 2_000
-/** The most due deliveries that are read and sorted. If there are more, PostgreSQL chooses which ones a page has. */
+/**
+ * The most pending deliveries that are read and sorted. If there are more, PostgreSQL chooses which ones a page has.
+ */
 const pendingMax = 20_000
 /**
- * With filters, the most positions that a page reads for each merchant and state, of deliveries that are given up or
- * wait behind another one.
+ * Filtered by type or receiver, the most positions that a page reads for each merchant and state, of deliveries that
+ * are given up or wait behind another one.
  */
 const ofMerchantMax = 200
 
@@ -57,8 +62,9 @@ export function sourcesOf({ tab }: MatchingDeliveries): Source[] {
 }
 
 /**
- * The next positions, whether or not they match the filters: the last attempts, or deliveries by the time of their
- * events. No index has the deliveries of all merchants by time: it would cost one more write per delivery.
+ * The next positions, whether or not they match the filters by type and receiver: attempts by their start, or
+ * undelivered deliveries by the time of their events. No index has the deliveries of all merchants by time: it would
+ * cost one more write per delivery.
  */
 function toPositions(matching: MatchingDeliveries, source: Source, cursor: Cursor | null): Sql {
   const isDescending = !(cursor?.isBefore ?? false)
@@ -106,8 +112,9 @@ const givenUp = ['exhausted', 'gone', 'canceled']
 export const pageMax = 21
 
 /**
- * `attempts_before` is the number of attempts before the last resend: a delivery without further ones was not tried
- * since then. A delivery that waits behind another one counts as not tried as well.
+ * `attempts_before` is the number of attempts before the schedule last started again, by a resend or a newer event of
+ * the record: a delivery without further ones was not tried since then. A delivery that waits behind another one counts
+ * as not tried as well.
  */
 const attemptConditions: Record<DeliveryTab | 'untried', Sql> = {
   waiting: sql`and (state = 'waiting' or attempts = attempts_before)`,

@@ -3,7 +3,10 @@ import type { DefenceState } from '../defences/status.ts'
 import { type DisputeOfClient, deadline, disputeColumns } from '../transactions/dispute/store.ts'
 import { areAt, type ListPosition, type ListScope, type Matching } from './list-store.ts'
 
-/** to_answer: no defence is sent; answered: one is, and the banks decide; lost: accepted, whether or not it is returned. */
+/**
+ * to_answer: no defence is sent; answered: one is, and the banks decide; won: rejected or canceled; lost: accepted,
+ * whether or not the money is returned.
+ */
 export const disputeTabs = ['to_answer', 'answered', 'won', 'lost'] as const
 export type DisputeTab = (typeof disputeTabs)[number]
 
@@ -27,7 +30,7 @@ type Filters = {
   tab: DisputeTab | undefined
   openedFrom: Date | undefined
   openedBefore: Date | undefined
-  /** Open ones whose deadline is before this, or has passed. */
+  /** Only open ones, with a deadline at or before this. */
   dueBefore: Date | undefined
 }
 

@@ -60,7 +60,7 @@ type Body = Type.Static<typeof Entry>
 type Planned = { entry: NewEntry; manual: Accounts | null; needsApproval: boolean }
 type Accounts = { debit: ManualAccount; credit: ManualAccount }
 
-/** Manual entries in the operator's own account: listing and posting them. For the operator only. */
+/** The operator's manual entries: listing, previewing, posting and proposing them. For the operator only. */
 export function registerEntryRoutes(app: Server, deps: Deps): void {
   app.get(
     '/dashboard/api/entry',

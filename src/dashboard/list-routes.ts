@@ -34,7 +34,7 @@ const page = { sort: Type.Optional(Type.Enum([...sorts])), ...place }
 
 export const ofDays = { clientId: ClientFilter, from: Day, until: Day }
 const closed = { additionalProperties: false }
-/** The filters of the merchants' API, with days instead of moments, and a payment link. */
+/** The filters of the merchants' API without `paymentMethod`, with days instead of moments, and with a payment link. */
 const transactionFilters = {
   ...ofDays,
   linkId: Type.Optional(Type.String({ format: 'uuid-any' })),

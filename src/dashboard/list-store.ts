@@ -44,8 +44,8 @@ export function matchingTransactions(filters: TransactionFilters, scope: ListSco
 }
 
 /**
- * The merchants with transactions of these statuses, and the first day of each: transactions leave the status of an open
- * code within days, so a search of older ones would find nothing.
+ * The merchants with transactions of these statuses, and the first day of each: transactions leave the status of an
+ * open code within days, so a search of older ones would find nothing.
  */
 function merchantsWith(statuses: string[]): Sql {
   const ofStatus = sql`where status = any(${statuses})`
@@ -89,7 +89,7 @@ const sorted: Record<Order, { column: string; isDescending: boolean }> = {
 
 /**
  * One page of a list, from a position and not by its number, so that no page is slower than the first. Over all
- * merchants, the first rows of each are read from the merchants' index and then merged.
+ * merchants, the first rows of each are read from an index that begins with the merchant, and then merged.
  */
 export async function findPositions(
   db: Reads,
@@ -125,7 +125,7 @@ function toRows({ table, rows }: Matching): Sql {
   return rows ?? raw(table)
 }
 
-/** The rows of every merchant, each found by the merchant's own index. */
+/** The rows of each merchant of `among`, found in an index that begins with the merchant. */
 function ofAll(rows: (merchant: Sql) => Sql, page: Sql, among: Sql = raw('clients')): Sql {
   return sql`
     select positions.* from ${among}, lateral (${rows(raw('clients.merchant_id'))} ${page}) positions where true`

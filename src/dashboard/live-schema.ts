@@ -15,7 +15,7 @@ const ChangeView = Type.Object({
   /** The newest ones. `amount`: of a payment that just arrived. */
   records: Type.Array(Type.Object({ id: Text, amount: OrNull(Cents) })),
 })
-/** Changes of about half a second, by kind, client and status. `isMore`: there are further ones. */
+/** The changes since the last poll, about half a second ago. `isMore`: there are further ones. */
 export const ChangedView = Type.Object({ changes: Type.Array(ChangeView), isMore: Flag })
 
 export type ChangeKind = (typeof changeKinds)[number]

@@ -27,8 +27,8 @@ export async function findSnapshot(db: Db): Promise<string> {
 
 /**
  * The events that became visible since a snapshot, by merchant and type, and the snapshot that they were read in. Each
- * merchant costs one look into the index `events_unnumbered`: the subquery has a limit, so that the planner reads no
- * other way. On a standby a snapshot lacks the transactions in progress, so this reads the primary.
+ * merchant costs one search of the index `events_unnumbered`: the subquery has a limit, so that the planner chooses no
+ * other plan. On a standby a snapshot lacks the transactions in progress, so this reads the primary.
  */
 export async function listEventsSince(
   db: Db,
@@ -73,7 +73,7 @@ export type QueueEntry = {
   status: string
 }
 
-/** What waits for a person, or for a bank after a person: everything has an index of its own, which is short. */
+/** What waits for a person, or for a bank after a person: a small partial index finds the rows of each kind. */
 export async function listQueues(db: Db): Promise<QueueEntry[]> {
   return await db.query<QueueEntry>(
     sql`

@@ -6,11 +6,11 @@ import { createPolling } from '../lib/polling.ts'
 import { createChangeReader, isSeenBy, type ReadChange, type Viewer } from './live-changes.ts'
 import type { Changed } from './live-schema.ts'
 
-/** A change is on the screen within a second, and no browser gets more than two messages a second. */
+/** A change is usually on the screen within a second, and no browser gets more than two lists of changes a second. */
 const pollEveryMs = 500
 /** The polls of one process take at most this share of the time of a connection to the database. */
 const shareOfTime = 1 / 20
-/** Ending a session closes its screens; with every request it is checked anyway. */
+/** How often it is checked whether the sessions of open streams have ended. Every request checks its own anyway. */
 const sessionsEveryMs = 2_000
 /** A tenth of all connections; and a person with more open tabs polls in the others. */
 const limitsDefault = { totalMax: 1_000, perKeyMax: 20 }
@@ -34,8 +34,8 @@ export type Live = {
 }
 
 /**
- * Notifies open dashboards of changes, whichever process made them. While dashboards are open, each process reads what
- * has changed a few times a second; otherwise nothing is read.
+ * Notifies open dashboards of changes, whichever process made them. While dashboards are open, their process reads what
+ * has changed, at most twice a second; otherwise nothing is read.
  */
 export function createLive({ db, log, findPeople }: Deps, limits = limitsDefault): Live {
   const open = new Set<Open>()

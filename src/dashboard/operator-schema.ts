@@ -9,7 +9,10 @@ import { differenceStates } from '../reconciliation/store.ts'
 import { suspenseStatuses } from '../suspense/status.ts'
 import { BalancesView, Cents, Count, Flag, OrNull, PaymentDisputeView, ProposalView, Text, Time } from './schema.ts'
 
-/** The responses of the dashboard's own API that only the operator's users see. Amounts are in cents. */
+/**
+ * The responses of the dashboard's own API for the operator's users. Of them, a merchant's users see only `FeeView`,
+ * `EntryRecordView` and the PDF of a receipt. Amounts are in cents.
+ */
 
 const AccountName = Type.Enum([...fixedAccounts, 'acquirer'])
 /** A sentence that is stored in English, and its code; the code is null if a PSP or a person wrote it. */

@@ -67,7 +67,7 @@ const payTimesOfEach = 3
 /** The merchants whose payments are read if all are shown. */
 const payTimeMerchantsMax = 1_000
 
-/** How long the latest payments of each day took from code to money, in seconds; also of all days together. */
+/** How long the latest payments of each day took from creation to payment, in seconds; also of all days together. */
 export async function listPayTimes(db: Reads, { merchantId }: MerchantFilter, days: string[]): Promise<PayTimeRow[]> {
   const each = merchantId === null ? payTimesOfEach : payTimesOfOne
   return await db.query<PayTimeRow>(sql`

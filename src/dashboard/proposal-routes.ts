@@ -23,8 +23,8 @@ const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 const access = { permission: 'withdrawal.approve' } as const
 
 /**
- * Actions that every admin should notice, whoever did them: changes of who may move how much money, who may sign in, and
- * who has a client secret.
+ * Actions that every admin should notice, whoever at the operator did them: changes of who may move how much money, who
+ * may sign in, and who has a client secret.
  */
 const noticedActions: ActionName[] = [
   'withdrawal.limits',

@@ -24,7 +24,7 @@ const receiptSchema = {
   response: { 200: PdfFile, ...problems(401, 403, 404, 422) },
 }
 
-/** Finds records and customers by what people know of them, and explains the history of a record. */
+/** Finds records and customers by what people know of them, explains the history of a record, and writes receipts. */
 export function registerRecordRoutes(
   app: Server,
   deps: { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers; sandbox: object | null },

@@ -11,7 +11,7 @@ import { RefundResultsView } from './schema.ts'
 const Id = Type.String({ format: 'uuid-any' })
 const Refund = Type.Object({ id: Id, amount: Amount(1, 'Cents') }, { additionalProperties: false })
 
-/** Refunds of several selected transactions. A single one is refunded by the merchants' API. */
+/** Refunds of several selected transactions. A single one is refunded through the merchants' API. */
 export function registerRefundRoutes(app: Server, deps: RefundDeps): void {
   app.post(
     '/dashboard/api/transaction/refund',

@@ -149,7 +149,8 @@ async function readRequest(deps: Deps, user: SignedIn, query: Period & { clientI
 }
 
 /**
- * The merchant of a report: users of a merchant get their own; users of the operator must name one.
+ * The merchant of a report or of a payment page: users of a merchant get their own; users of the operator must name
+ * one.
  *
  * @throws {AppError} `validation_failed` if none is named, `not_found` if there is no such client
  */

@@ -10,8 +10,8 @@ import { DeliveryView, ErrorCode } from '../webhooks/schema.ts'
 import { decisionOutcomes, reviewReasons, withdrawalStatuses } from '../withdrawals/status.ts'
 
 /**
- * The responses of the dashboard's own API, as merchants' users see them too. The dashboard takes its types from here
- * (dashboard/src/types.ts). Amounts are in cents.
+ * The responses of the dashboard's own API that merchants' users see as well, and proposals and notices, which only the
+ * operator's users see. The dashboard takes its types from here (dashboard/src/types.ts). Amounts are in cents.
  */
 
 export const Text = Type.String()
@@ -93,7 +93,7 @@ export const attentionKinds = [
 
 const AttentionItem = Type.Object({
   ...{ kind: Type.Enum([...attentionKinds]), count: Count, amount: OrNull(Cents) },
-  /** The count ends at 100. */
+  /** There may be more than `count`: the count ends at 100, or with the first page of withdrawals to approve. */
   isMore: Flag,
   /** Since when it waits; of certificates and disputes that are not overdue: until when there is time. */
   at: OrNull(Time),
@@ -112,7 +112,7 @@ export const HitView = Type.Object({
   ...{ type: Type.Enum(['transaction', 'withdrawal']), id: Text, clientId: Text, status: Text },
   ...{ amount: Cents, createdAt: Time, externalCode: OrNull(Text), customerName: OrNull(Text) },
 })
-/** `id` is that of the customer's newest transaction which was found. `document` is masked, as banks do. */
+/** `id` is that of the customer's newest transaction which was found. A CPF in `document` is masked, as banks do. */
 const FoundCustomerView = Type.Object({ id: Text, clientId: Text, name: Text, document: OrNull(Text) })
 export const SearchView = Type.Object({
   customers: Type.Array(FoundCustomerView),
@@ -126,7 +126,10 @@ export type SearchResults = Static<typeof SearchView>
 
 export const CustomerView = Type.Object({
   ...{ clientId: Text, name: OrNull(Text), document: OrNull(Text), email: OrNull(Text), isErased: Flag },
-  /** Null if the transaction names no customer. Of the newest transactions only, if there are very many. */
+  /**
+   * Null if the transaction names no customer. Of the newest transactions only, if there are very many, except
+   * `firstAt`.
+   */
   totals: OrNull(
     Type.Object({
       ...{ paid: Count, amountPaid: Cents, amountRefunded: Cents, amountReturned: Cents },

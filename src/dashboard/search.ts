@@ -50,7 +50,7 @@ function toNameWords(text: string): string[] {
 /** An amount of more reais than these is above the limit of a transaction. */
 const reaisMax = 100_000
 
-/** `"R$ 1.234,56"`, `"1,234.56"`, `"25,90"` or `"100"` in cents; null for any other text. */
+/** `"R$ 1.234,56"`, `"1,234.56"`, `"25,90"` or `"100"` in cents; null for other texts, and if no transaction has it. */
 export function parseAmount(text: string): number | null {
   const bare = text.replace(/^R\$/i, '').replace(/\s/g, '')
   const match =

@@ -22,7 +22,10 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The dashboard's page: files whose names contain a hash of their content, and one page for every other address. */
+/**
+ * The dashboard's page: files whose names contain a hash of their content, icons and a manifest, and one page for every
+ * other address.
+ */
 export async function registerDashboardPage(app: Server): Promise<void> {
   const folder = findFolder(import.meta.dirname)
   if (folder === null) {

@@ -43,7 +43,7 @@ const Release = Type.Object({
   engagedAt: Type.Optional(Type.String({ format: 'iso-date-time', description: 'Of the freeze that was shown' })),
 })
 
-/** The state of the service, and the payout freeze. */
+/** The state of the service and of the other cells, alerts, and the payout freeze. */
 export function registerSystemRoutes(app: Server, deps: Deps): void {
   const { db, clock } = deps
   app.get(

@@ -64,8 +64,8 @@ const read = { access: { permission: 'webhook.read' } } as const
 const write = { access: { permission: 'webhook.write' } } as const
 
 /**
- * How a merchant's webhooks arrive, and resending many of them. Everything else about webhooks is in the merchants'
- * API.
+ * How a merchant's webhooks arrive, resending many of them, and test events for one record. delivery-list-routes.ts has
+ * the list of deliveries; everything else about webhooks is in the merchants' API.
  */
 export function registerWebhookScreenRoutes(app: Server, deps: Deps): void {
   registerReading(app, deps)

@@ -37,7 +37,10 @@ const LimitFrom = (minimum: number) =>
 const Threshold = LimitFrom(0)
 const Limit = LimitFrom(1)
 
-/** Withdrawals that users request and decide on. Everything else about withdrawals is in the merchants' API. */
+/**
+ * Withdrawals that users request and decide on, and their limits. list-routes.ts has the list of withdrawals;
+ * everything else about them is in the merchants' API.
+ */
 export function registerWithdrawalDecisionRoutes(app: Server, deps: Deps): void {
   registerReading(app, deps)
   registerDecisions(app, deps)

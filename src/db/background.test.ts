@@ -48,7 +48,7 @@ function blockEventLoop(ms: number): void {
 
 it('does one step after the other on its part of the connections, while requests find others', async () => {
   await Promise.all([db.query(sql`select`), db.query(sql`select`)])
-  // No step has waited for its longest time, however long the request takes.
+  // With fake timers no step reaches its longest wait, however long the request takes.
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   const background = startBackground(db)
   const gate = createGate()

@@ -4,11 +4,11 @@ import { loopWaitMs } from '../lib/load.ts'
 import type { Db, Step } from './sql.ts'
 
 /**
- * The part of the time that background work may use, from a process where no request waits to one where they do. The
- * lower bound is guaranteed: background work becomes slow, and never stops.
+ * The part of the time that background work may use: `max` while no request waits, and down to `min` the longer they
+ * do. `min` is guaranteed: background work becomes slow, and never stops.
  */
 const share = { max: 0.5, min: 0.1 }
-/** How long requests wait for the event loop, on average, in such processes. */
+/** The average wait of requests for the event loop from which the share falls, and at which it reaches `min`. */
 const waitMs = { idle: 1, busy: 5 }
 
 /** The connections that background work may use at once, as a part of the pool. */

@@ -173,7 +173,8 @@ async function copy(source: Awaited<ReturnType<typeof open>>, entry: Writable, s
  * continues at its next start with what was committed after the backup: up to `until`, or all of it. The first start of
  * a service freezes payouts.
  *
- * @throws {Error} if DATA_DIR has a database, the file is not a complete backup, or PostgreSQL cannot read `wal`
+ * @throws {Error} if DATA_DIR has a database, the file is not a complete backup, or `wal` cannot be read, lacks
+ * segments or has nothing after the backup
  */
 export async function restoreBackup({
   dataDir,
@@ -301,7 +302,10 @@ async function checkArchive(
     )
 }
 
-/** The first segment after `last` that is not in the archive although a later one is. Each timeline continues the numbers. */
+/**
+ * The first segment after `last` that is not in the archive although a later one is. Each timeline continues the
+ * numbers.
+ */
 function findMissing(later: string[], { last, size }: { last: string; size: number }): string | null {
   // Of the 24 digits of a name, 8 are the timeline, 8 count 4 GB of the log each, and 8 count the segments in them.
   const perName = 2 ** 32 / size

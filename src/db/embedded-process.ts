@@ -17,16 +17,16 @@ export function findPostmaster(folder: string): Postmaster | null {
   return postmaster !== null && isPostmaster(postmaster.pid, folder) ? postmaster : null
 }
 
-/** Stops a server as an operator would (fast shutdown), and resolves when its process has ended. */
+/** Stops a server by a fast shutdown, after a minute by an immediate one. Resolves when its process has ended. */
 export async function endPostmaster(pid: number, folder: string): Promise<void> {
   signal(pid, 'SIGINT')
-  const impatientAt = Date.now() + shutdownMaxMs
-  let urged = false
+  const quitAt = Date.now() + shutdownMaxMs
+  let isQuitSent = false
   while (isPostmaster(pid, folder)) {
-    if (!urged && Date.now() > impatientAt) {
+    if (!isQuitSent && Date.now() > quitAt) {
       // Stops without a checkpoint, like a power cut: nothing committed is lost, and the next start replays the log.
       signal(pid, 'SIGQUIT')
-      urged = true
+      isQuitSent = true
     }
     await sleep(pollEveryMs)
   }
@@ -79,7 +79,8 @@ function toState(word: string | undefined): Postmaster['state'] {
 /**
  * Whether this process is alive and is the postmaster of this folder. A postmaster's working directory is its data
  * folder, which distinguishes it from a later process with the same number. A zombie has ended; it only waits for a
- * parent that may never collect it.
+ * parent that may never collect it. Systems other than Linux do not show this: there any process with the number
+ * counts.
  */
 function isPostmaster(pid: number, folder: string): boolean {
   try {

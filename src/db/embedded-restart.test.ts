@@ -59,10 +59,10 @@ describe('a server that is killed', () => {
 describe('a command that holds the folder', () => {
   it('delays the start of a service until it ends', async () => {
     const command = await startEmbeddedPostgres({ dataDir, log, holder: 'command' })
-    const said: string[] = []
-    const spoken = { ...log, info() {}, error() {}, warn: (_: unknown, line: string) => said.push(line) }
-    const service = startEmbeddedPostgres({ dataDir, log: spoken as unknown as typeof log })
-    await vi.waitFor(() => expect(said.join()).toMatch(/a command is using DATA_DIR: waiting/), 90_000)
+    const warnings: string[] = []
+    const recording = { ...log, info() {}, error() {}, warn: (_: unknown, line: string) => warnings.push(line) }
+    const service = startEmbeddedPostgres({ dataDir, log: recording as unknown as typeof log })
+    await vi.waitFor(() => expect(warnings.join()).toMatch(/a command is using DATA_DIR: waiting/), 90_000)
     await command.stop()
     started.push(await service)
   })

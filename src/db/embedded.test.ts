@@ -19,7 +19,7 @@ let started: EmbeddedPostgres[]
 let children: ChildProcess[]
 
 beforeEach(async () => {
-  // It makes folders that only this user may enter: as root, each test here is the hard case.
+  // Only this user may enter the folder. For root this is the hard case: PostgreSQL runs as another user.
   folder = await makeDatabaseFolder('guiche-embedded-')
   dataDir = `${folder}/data`
   started = []
@@ -44,7 +44,7 @@ describe('a data folder', () => {
     }
   })
 
-  // Creating a database takes three seconds of CPU: the other tests copy one.
+  // Creating a database takes three seconds of CPU: most other tests copy one.
   it('is created once when two start at once after an interrupted first start, whatever its name, and reused', async () => {
     dataDir = `${folder}/joão's 100% "data"`
     await mkdir(`${dataDir}/postgres.new-cut/base`, { recursive: true })

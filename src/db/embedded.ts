@@ -28,8 +28,8 @@ type Options = {
 /**
  * Starts the PostgreSQL that ships with Guichê on `<dataDir>/postgres`, and creates the database at the first start. It
  * listens only on a Unix socket in a private folder. One process at a time owns it; another one gets an error that
- * names the first. A server left behind by a killed process is used once it is ready, or waited for if it is shutting
- * down.
+ * names the first, a service only after waiting for a command. A server left behind by a killed process is used once it
+ * is ready, or waited for if it is shutting down.
  */
 export async function startEmbeddedPostgres({
   dataDir,
@@ -65,7 +65,7 @@ export async function startEmbeddedPostgres({
   }
 }
 
-/** Commands that change much, such as a seed, take longer: then a person decides. */
+/** How long a service waits for a command. A few commands take longer: then the service fails, and a person decides. */
 const commandMaxMs = 30_000
 const lockPollMs = 200
 
@@ -104,7 +104,7 @@ const defaultRestartPausesMs = [0, 1_000, 2_000, 5_000, 10_000, 20_000]
 /** After running for this long a server counts as healthy: its end is a new event, and the pauses start over. */
 const healthyMs = 10 * 60_000
 
-/** Restarts the server whenever it ends, until it is stopped. */
+/** Restarts the server whenever it ends, until it is stopped or the last restart has failed. */
 function keepRunning(
   first: Server,
   {
@@ -159,7 +159,7 @@ function keepRunning(
   }
 }
 
-/** How tools connect to the server that runs on this data folder; null if none runs. */
+/** How tools and cluster workers connect to the server that runs on this data folder; null if none runs. */
 export async function attachEmbeddedPostgres(options: {
   dataDir: string
 }): Promise<{ connectionString: string } | null> {

@@ -3,7 +3,7 @@ import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync 
 
 export type FolderLock = {
   /**
-   * False if the system has no lock (a Linux without `flock`): then only PostgreSQL's own check protects the folder.
+   * False if the folder cannot be locked (on a Linux without `flock`): then only PostgreSQL's own check protects it.
    */
   readonly held: boolean
   release(): void
@@ -13,9 +13,9 @@ export type FolderLock = {
 export type LockHolder = 'service' | 'command'
 
 /**
- * Locks a folder for as long as this process lives, or returns which process holds it. It is an operating system lock
- * on an open file, so it ends with the process in any case. A file with a process id would outlive a kill, and the id
- * might then belong to another process. The id that we write is only for the message.
+ * Locks a folder until it is released or this process ends, or returns which process holds it. It is an operating
+ * system lock on an open file, so it ends with the process in any case. A file with a process id would outlive a kill,
+ * and the id might then belong to another process. The id that we write is only for the message.
  */
 export async function lockFolder(
   path: string,

@@ -11,7 +11,10 @@ type Migration = {
   name: string
   text: string
   sha256: string
-  /** Programs that know this migration run before and after it. Its own number if none before it do. */
+  /**
+   * The migration that a program has to know to run on the schema after this one: an earlier one if older programs
+   * still run, otherwise this one.
+   */
   codeSince: number
   /** Such as `create index concurrently`, which PostgreSQL refuses in a transaction. */
   isOutsideTransaction: boolean

@@ -18,37 +18,44 @@ export type FoundRows = {
   many?: { areThey: Sql; total: Sql }
 }
 
-/** The share of a pool's connections that lists and exports may use: creates and payments always find a free one. */
-const shareOfLists = 0.4
-/** Concurrent list statements per merchant. A search without an index occupies a core that creates need too. */
-const maxPerMerchant = 1
 /**
- * The lists of one merchant keep an eighth of a core busy: a page that takes 5 ms delays the merchant's next one by 35
- * ms. The pause is a second at most, so pages that take longer than 140 ms use more. With a quarter, the slowest
- * creates beside a busy searcher took more than twice as long as alone, on two cores (`npm run bench -- --only abuse`).
+ * The share of a pool's connections that lists and exports may use: the others stay free for create requests and
+ * payments.
+ */
+const shareOfLists = 0.4
+/** Concurrent list statements per reader. A search without an index occupies a core that create requests need too. */
+const maxPerReader = 1
+/**
+ * The lists of one reader may keep an eighth of a core busy: a page that takes 5 ms delays the reader's next one by
+ * 35 ms. The pause is a second at most, so pages that take longer than 140 ms use more. With a quarter, the slowest
+ * create requests beside a busy searcher took more than twice as long as alone, on two cores
+ * (`npm run bench -- --only abuse`).
  */
 const maxBusyShare = 0.125
 /** More than a dashboard page requests at once, or an SDK that reads several lists. */
-const maxWaitingPerMerchant = 32
+const maxWaitingPerReader = 32
 
 /** One queue per pool. */
 const queues = new WeakMap<object, FairQueue>()
 
-/** Runs a read of unlimited cost: a list, a search, a piece of an export. Limits them per merchant. */
-export async function runList<Row extends object>(db: Reads, merchantId: string, statement: Sql): Promise<Row[]> {
+/**
+ * Runs a read of unlimited cost: a list, a search, a piece of an export. Limits them per reader: a merchant, or a kind
+ * of read by one user of the dashboard.
+ */
+export async function runList<Row extends object>(db: Reads, reader: string, statement: Sql): Promise<Row[]> {
   const queue = queues.get(db.pool) ?? makeQueue(db.pool.options.max)
   queues.set(db.pool, queue)
   const from = (await db.ready?.()) ?? db
-  return await queue.run(merchantId, () => from.query<Row>(statement))
+  return await queue.run(reader, () => from.query<Row>(statement))
 }
 
 function makeQueue(connectionsMax: number): FairQueue {
   const maxConcurrency = Math.max(1, Math.floor(connectionsMax * shareOfLists))
   return createFairQueue({
     maxConcurrency,
-    maxPerKey: maxPerMerchant,
+    maxPerKey: maxPerReader,
     maxBusyShare,
-    maxWaitingPerKey: maxWaitingPerMerchant,
+    maxWaitingPerKey: maxWaitingPerReader,
   })
 }
 
@@ -59,9 +66,10 @@ export const offsetMax = 100_000
 const deepFrom = 1000
 
 /**
- * One page of a list, newest first, with the exact total, from one snapshot. Positions come from the index alone, and
- * only then the rows are read: on a deep page of a large table 5 ms instead of 400. Rows are looked up by both parts of
- * their position, because not every table has an index that starts with the id.
+ * One page of a list, newest first, with the total (exact unless the list gives an expression for it), from one
+ * snapshot. Positions come from the index alone, and only then the rows are read: on a deep page of a large table 5 ms
+ * instead of 400. Rows are looked up by both parts of their position, because not every table has an index that starts
+ * with the id.
  */
 export async function findPage<Row extends { id: string; created_at: Date }>(
   db: Reads,
@@ -145,7 +153,7 @@ function tooDeep(): AppError {
   return invalidField('page', 'too_deep', message)
 }
 
-/** Rows per piece: each takes some milliseconds of a process that creates also need. */
+/** Rows per piece: each takes some milliseconds of a process that create requests also need. */
 const rowsAtOnce = 200
 
 /**
