@@ -38,16 +38,19 @@ export function partOf(
 
 export type Stages = Map<string, Histogram>
 
-/** Of one process, since its start. */
+/** What one process has recorded since its start. */
 export type Snapshot = {
   stages: Stages
-  /** Of its event loop. */
+  /** How long its event loop was busy. */
   busyMs: number
-  /** Of prepared statements, by name. */
+  /** The texts of prepared statements, by name. */
   texts: Map<string, string>
 }
 
-/** A file of a process. Of a histogram only the buckets that are used: [bucket, count] after the count and the maximum. */
+/**
+ * The file that a process writes. Each histogram has its name, count and maximum, and the [bucket, count] of the buckets
+ * in use.
+ */
 type Written = {
   at: number
   busyMs: number
@@ -101,7 +104,7 @@ export function toStagesOptions(folder: string, hook: string) {
   return { execArgv: ['--import', hook], environment: { [folderSetting]: folder } }
 }
 
-/** Makes each process write, and reads it. By process. */
+/** Makes each process write its snapshot, and reads all of them, by process id. */
 export async function readSnapshots(folder: string): Promise<Map<number, Snapshot>> {
   const pids = readdirSync(folder).flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
   const after = Date.now()

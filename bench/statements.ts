@@ -2,9 +2,9 @@ import { raw } from 'sql-template-tag'
 import { connect, type Db } from '../src/db/sql.ts'
 import type { Service } from './service.ts'
 
-/** Of one statement, since the last reset. */
+/** The figures of one statement since the last reset. */
 export type StatementStats = { text: string; calls: number; rows: number; ms: number; walBytes: number }
-/** Of one table, since the database was made, or between two readings. */
+/** The rows written to one table since the database was created, or between two readings. */
 type TableStats = { inserted: number; updated: number; hot: number; deleted: number }
 
 export type DatabaseWork = { statements: StatementStats[]; tables: [string, TableStats][] }
@@ -18,7 +18,7 @@ export async function preloadStatements(service: Service): Promise<void> {
   })
 }
 
-/** After that start. */
+/** Makes the library's figures readable for the service's role. To be called after that start. */
 export async function openStatements(service: Service): Promise<void> {
   await asSuperuser(service, async (db) => {
     await db.query(raw(`create extension ${library}`))

@@ -103,7 +103,7 @@ function showRoutes(results: Results, name: string, { stages, seconds }: Observe
   })
   results.table({
     title: `${name}: where a request waits`,
-    text: '“Due → sent”: until the generator’s next turn (each millisecond) and until one of its connections is free. “On the way”: in the sockets, there until the event loop reads the request, and back. “Read → handler” has the body, authentication, limits and validation. Every route with a request in two seconds or more.',
+    text: '“Due → sent”: until the generator’s next turn (each millisecond) and until one of its connections is free. “On the way”: in the sockets, there until the event loop reads the request, and back. “Read → handler” has the body, authentication, limits and validation. Routes with fewer than one request in two seconds are left out.',
     columns: ['', ...timeColumns, 'share'],
     rows,
   })

@@ -17,10 +17,7 @@ const anyAudience = 'any'
 
 const optionalText = Type.Optional(Type.String({ minLength: 1 }))
 
-/**
- * The variables of the configuration. An acquirers file may refer to others, and the developer commands read GUICHE_*.
- * `.env.example` is the reference for people.
- */
+/** The service's variables, explained in `.env.example`. An acquirers file may name others. */
 const Environment = Type.Object({
   HOST: Type.String({ minLength: 1, default: defaultHost }),
   PORT: Type.Integer({ minimum: 0, maximum: 65535, default: 3000 }),
@@ -111,10 +108,7 @@ export type Config = Readonly<{
   /** The former key, which `secretKey` replaces. */
   secretKeyPrevious: SecretKey | null
   authIssuer: string | null
-  /**
-   * The audience that tokens of an external provider must have. Null: the operator waived this with `any`, or there is
-   * no such provider.
-   */
+  /** The audience that tokens of an external provider must have. Null: no provider, or waived with `any`. */
   authAudience: string | null
   /** Where people sign in to the dashboard. Null: with passwords only. */
   oidc: OidcSettings | null

@@ -65,7 +65,7 @@ export type Worker = {
   stop(): Promise<void>
 }
 
-/** Runs everything that no request triggers: jobs and webhook deliveries. Any number of processes may each run one. */
+/** Runs the work outside requests: jobs, the inbox of callbacks, webhook deliveries. Each process may run a worker. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { db, instance, clock, log, registry } = deps
   let deliveries: Deliveries | null = null

@@ -3,7 +3,10 @@ import { type Job, type Report, toRequest } from '../load/job.ts'
 import { generate } from '../processes.ts'
 import { createJob } from './create.ts'
 
-/** More than a process keeps images of, so that each is drawn: with several processes some are not. */
+/**
+ * More than the images that a process caches, so that one process draws an image for each request. With several
+ * processes, each gets fewer of them, and some images come from its cache.
+ */
 const transactionsCount = 2000
 const connections = 64
 

@@ -24,7 +24,7 @@ export type Job = {
 export type Report = {
   /** Answers with a status 2xx. */
   count: number
-  /** All other results, by status or by the connection's error. */
+  /** All other results, by status and error code or by the connection's error; and requests that were never sent. */
   errors: Record<string, number>
   /** The body of the first error. */
   example?: string

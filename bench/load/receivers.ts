@@ -19,13 +19,13 @@ export type ReceiverReport = {
   /** From the first arrival to the last. */
   seconds: number
   /**
-   * Time until the first byte of a webhook arrives: for a payment, since the request to the bank; otherwise since the
-   * change that the webhook reports.
+   * Time until the first byte of a webhook arrives: in the task `pay` since the request to the bank, in `read` since
+   * the change that the webhook reports.
    */
   latency: Histogram
-  /** Of payments: the last part of that time, from the commit of PAID on. */
+  /** Only of `transaction.paid`: the time since the change to PAID. */
   sincePaid: Histogram
-  /** Payments without a webhook. */
+  /** In the task `pay`: payments without a webhook. */
   missing: number
   errors: Record<string, number>
 }

@@ -276,7 +276,7 @@ select merchant_id, sequel_id, s.id, sequel_id, replace(sequel_id::text, '-', ''
 from seeded_sales s, options o where returned_at is not null;
 
 -- An event for each status after PENDING, with the snapshot that toSnapshot (src/transactions/change.ts) would have taken
--- then.
+-- then. The event of the created code has none.
 insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at, snapshot)
 select t.merchant_id, gen_random_uuid(), 'transaction.' || lower(t.statuses[place]), 'transaction', t.id, place - 1, t.status_dates[place],
   case when t.statuses[place] <> 'PIX_QRCODE_GENERATED' then json_build_object('acquirer', t.acquirer, 'pix_uri', t.pix_uri,

@@ -29,7 +29,7 @@ export type SeededClient = { merchantId: string; clientId: string; clientSecret:
 
 export type Seeded = SeedOptions & {
   seconds: number
-  /** The client with exactly 1 % of the transactions, a new one with few, and the largest. */
+  /** The client with exactly 1 % of the transactions, one with 100 at most, and the largest. */
   onePercent: SeededClient
   small: SeededClient
   largest: SeededClient

@@ -24,7 +24,7 @@ const texts = {
 for (const [language, pages] of Object.entries(texts))
   for (const [name, text] of pages) writeIncluded(`dist/reference/${language}/${name}.md`, text)
 
-/** The pages of the reference: one of each tag of the OpenAPI document. */
+/** The pages of the reference: an index, and one page for each tag of the OpenAPI document. */
 const reference = ['index', ...texts.en.keys()].map((name) => `reference/${name}`)
 
 /** The contents, in order. A name is a file of docs/ without its extension. */

@@ -83,7 +83,7 @@ function merge(page: Page, schema: Schema): Fields {
   }
 }
 
-/** The fields of all variants: those that differ have one of their types. */
+/** The fields of the first variant. A field that differs in the others has the values, or one of the types, of all. */
 function mergeVariants(page: Page, variants: Schema[]): Fields[] {
   const [first, ...others] = variants.map((variant) => merge(page, variant))
   if (first === undefined) return []
@@ -96,7 +96,7 @@ function mergeVariants(page: Page, variants: Schema[]): Fields[] {
   return [{ properties: Object.fromEntries(properties), required: first.required }]
 }
 
-/** A reference at its top level resolved. */
+/** Resolves a reference at the top level of a schema. */
 export function dereference(page: Pick<Page, 'schemas'>, schema: Schema): Schema {
   const name = nameOf(schema)
   if (name === null) return schema

@@ -13,10 +13,16 @@ import { insertWebhookSecret, type LiveSecret, listLiveSecrets, lockClient, webh
  */
 export const overlapMs = 24 * 60 * 60 * 1000
 
-/** `endpointId`: of the endpoint whose deliveries it signs; without it, those to the URLs of the merchant's records. */
+/**
+ * `endpointId`: the endpoint whose deliveries the secret signs. Without it, the secret signs the deliveries to the URLs
+ * of the merchant's records.
+ */
 type Input = { key: SecretKey; merchantId: string; endpointId?: string; id?: string; now: Date }
 
-/** Creates the first webhook secret of a client or an endpoint. The plaintext is returned only here; the database holds it encrypted. */
+/**
+ * Creates a webhook secret of a client or an endpoint, and ends no other. The plaintext is returned only here; the
+ * database holds it encrypted.
+ */
 export async function createWebhookSecret(
   db: Db | Tx,
   { key, merchantId, endpointId, id = randomUUID(), now }: Input,
@@ -38,7 +44,8 @@ export async function createWebhookSecret(
  * most two are active, so that `webhook-signature` stays short and rotating often cannot keep a leaked secret active.
  *
  * @param id of the new secret; with that of the current one, its rotation is repeated: see {@link endSecrets}
- * @throws {AppError} `change_not_possible`, or `validation_failed` of an endpoint, if a former secret has this id
+ * @throws {AppError} `change_not_possible`, or `validation_failed` for an endpoint, if another secret of the merchant
+ *   has this id
  */
 export function rotateWebhookSecret(
   db: Db,

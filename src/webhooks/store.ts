@@ -22,7 +22,7 @@ export async function lockClient(tx: Tx, merchantId: string): Promise<string | n
 
 const isLive = (now: Date): Sql => sql`(expires_at is null or expires_at > ${now})`
 
-/** Of the endpoint, or without it those that sign for the URLs of the merchant's records. */
+/** The secrets of the endpoint; without an endpoint, those that sign for the URLs of the merchant's records. */
 export const webhookSecrets = (merchantId: string, endpointId: string | null) => ({
   table: sql`webhook_secrets`,
   owner: sql`merchant_id = ${merchantId} and endpoint_id is not distinct from ${endpointId}`,
@@ -31,7 +31,7 @@ export const webhookSecrets = (merchantId: string, endpointId: string | null) =>
 
 export type LiveSecret = { merchantId: string; endpointId: string | null; sealed: Buffer }
 
-/** Those of the merchants and of their endpoints, newest first: the one without an end is the current one. */
+/** Active secrets of the merchants and of their endpoints, newest first: the one without an end is the current one. */
 export function listLiveSecrets(
   db: Db | Tx,
   { merchantIds, now }: { merchantIds: string[]; now: Date },
@@ -46,7 +46,9 @@ export function listLiveSecrets(
   )
 }
 
-/** The same of merchants alone, as one value of another statement. {@link readLiveSecrets} reads it. */
+/**
+ * The same without the secrets of endpoints, as one value of another statement. {@link readLiveSecrets} reads it.
+ */
 export const liveSecretsOf = ({ merchantIds, now }: { merchantIds: string[]; now: Date }): Sql => sql`
   (select json_agg(json_build_array(merchant_id, encode(sealed, 'base64')) order by expires_at desc nulls first, created_at desc)
    from webhook_secrets
@@ -141,7 +143,7 @@ const joinEndpoints = (newEvents: Sql) => sql`
 const smallEventsParam = smallRowsParam<EventRow>(eventColumns)
 const smallDeliveriesParam = smallRowsParam<OwnDeliveryRow>(ownDeliveryColumns)
 
-/** `refused`: leases that do not hold, because an earlier event of the record goes first. */
+/** `refused`: the deliveries that were not leased after all, because an earlier event of the record goes first. */
 export type Enqueued = { secrets: LiveSecret[]; refused: string[]; isAnyUnleased: boolean }
 
 /**

@@ -10,10 +10,10 @@ import { findOwner, lockWithdrawal, type WithdrawalRow } from './store.ts'
 
 /**
  * The operator approves a withdrawal that is pending review, whatever the reason: it is sent. The approver must be a
- * second person: neither the requester, nor whoever created the client secret or the account that the request used.
+ * second person who is independent of the requester: see {@link findObstacle}.
  *
- * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it is not pending review, or the request came
- *   from the same person
+ * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it is not pending review, or when this person
+ *   cannot approve it
  */
 export async function approveWithdrawal(
   deps: { db: Db; clock: Clock },

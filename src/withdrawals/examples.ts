@@ -25,7 +25,7 @@ const createdAt = Date.parse('2026-11-22T09:00:00.000Z')
 /** When each status begins, in milliseconds after the creation. */
 const startsMs = [0, 350, 2_100, 3_600_000]
 
-/** The withdrawal in each of its statuses. */
+/** The withdrawal in this status. */
 export function exampleWithdrawal(status: WithdrawalStatus) {
   const statuses = [...before[status], status]
   const dateOf = (index: number) => new Date(createdAt + (startsMs[index] ?? 0)).toISOString()

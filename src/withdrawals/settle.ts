@@ -28,7 +28,7 @@ const returnableMs = 90 * dayMs
 export const returnedMessage = 'The receiver sent the money back'
 export const returnedInPartMessage = 'The receiver sent a part of the money back'
 
-const canHaveLeft: ReadonlySet<WithdrawalStatus> = new Set(['PROCESSED', 'REFUNDED'])
+const sentStatuses: ReadonlySet<WithdrawalStatus> = new Set(['PROCESSED', 'REFUNDED'])
 
 /**
  * Records the acquirer's answer about a payout: status, history, ledger and event in one commit. Safe to repeat and
@@ -48,7 +48,7 @@ export async function recordOutcome(
     if (isOutdated(before)) return { before, after: before }
     return { before, after: await move(deps, tx, before, found) }
   })
-  if (found.outcome === 'done' && !canHaveLeft.has(after.status)) {
+  if (found.outcome === 'done' && !sentStatuses.has(after.status)) {
     deps.log.error(
       { withdrawalId: id, status: before.status },
       'the acquirer sent a withdrawal that should not have been sent',
@@ -70,7 +70,7 @@ async function move(
 ): Promise<WithdrawalRow> {
   const now = deps.clock.now()
   const row = locked.status === 'PROCESSING' ? await moveFromProcessing(deps, tx, locked, found, now) : locked
-  if (!found.returned || !canHaveLeft.has(row.status)) return row
+  if (!found.returned || !sentStatuses.has(row.status)) return row
   return await recordReturned(tx, row, { ...found.returned, now })
 }
 

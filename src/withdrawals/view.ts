@@ -8,7 +8,7 @@ import { type WithdrawalFilters, walkWithdrawals } from './list-store.ts'
 import type { WithdrawalResponse } from './schema.ts'
 import { findWithdrawals, type WithdrawalRow } from './store.ts'
 
-/** A withdrawal as in list, fetch and webhooks. */
+/** A withdrawal as in webhooks and in all responses but that to its creation. */
 export function toWithdrawalView(row: WithdrawalRow): WithdrawalResponse {
   return {
     id: row.id,
@@ -34,7 +34,7 @@ export function toWithdrawalView(row: WithdrawalRow): WithdrawalResponse {
   }
 }
 
-/** The response to a create: made of its initial fields, so a replay returns the same bytes. */
+/** The response to a creation: made of the initial fields, so a replay returns the same bytes. */
 export function toWithdrawalCreatedView(row: WithdrawalRow) {
   return {
     id: row.id,

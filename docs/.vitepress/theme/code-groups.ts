@@ -12,7 +12,7 @@ export function shareLanguage(): void {
   })
 }
 
-/** Of a page that is shown. */
+/** Chooses the reader's language in all groups of the page that is shown. */
 export function restoreLanguage(): void {
   const title = localStorage.getItem(storageKey)
   if (title !== null) chooseLanguage(title)

@@ -20,7 +20,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.secrets.existingSecret | default (include "guiche.name" .) }}
 {{- end }}
 
-{{- /* The security of a pod: no rights, no files to write but those of its volumes. */ -}}
+{{- /* The security of a pod: an ordinary user, and no access to the API of Kubernetes. */ -}}
 {{- define "guiche.podSecurity" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
@@ -46,7 +46,7 @@ securityContext:
   capabilities:
     drop: [ALL]
 env:
-  {{- /* Without it the node's cores would decide, not the pod's memory limit. More pods are the way to scale. */ -}}
+  {{- /* Without it the available cores would decide, whatever the pod's memory limit. More pods are the way to scale. */ -}}
   {{- if not (hasKey .Values.config "PROCESSES") }}
   - name: PROCESSES
     value: "1"
