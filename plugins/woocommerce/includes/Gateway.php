@@ -116,8 +116,8 @@ final class Gateway extends \WC_Payment_Gateway
             }
             Charges::create($order);
         } catch (GuicheException | \InvalidArgumentException $error) {
-            // The order stays as it is. Unless the PSP refused the charge, the next try sends the same key, so that a lost
-            // answer makes no second charge.
+            // The order stays as it is. Unless the PSP refused the charge, the next try sends the same key, so that a
+            // lost answer makes no second charge.
             Plugin::log('error', 'A charge could not be created', ['order' => $order->get_id(), 'error' => $error->getMessage()]);
             wc_add_notice(__('The Pix code could not be created. Try again in a moment, or choose another way to pay.', 'guiche-for-woocommerce'), 'error');
             return ['result' => 'failure', 'redirect' => ''];
