@@ -1,7 +1,7 @@
 // Builds the service, the SDK and the dashboard, each only if its sources are newer than its output: a second start
 // waits for none of them. `--workspaces` builds only the SDK and the dashboard, which tests need; `--guide` builds only
-// the guide; `--start` builds the guide in the background, so that the service starts without waiting for it; `--pack`
-// builds everything that `npm pack` packs.
+// the guide; `--start` also builds the guide, in the background, so that the service starts without waiting for it;
+// `--pack` builds everything that `npm pack` packs.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

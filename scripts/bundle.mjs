@@ -38,7 +38,7 @@ const copied = [
   'typebox',
   'undici',
 ]
-/** They ask for these only elsewhere: in Cloudflare Workers, or with a driver that is not installed. */
+/** The copied packages import these only in Cloudflare Workers, or with a driver that is not installed. */
 const elsewhere = ['pg-cloudflare', 'pg-native']
 
 /** Also in the package, as licences demand. */

@@ -11,7 +11,7 @@ const build = (...args) =>
   execFileSync(process.execPath, [join(root, 'scripts/build.mjs'), ...args], { stdio: 'inherit' })
 
 /**
- * In a process group of its own, which a signal from the terminal does not reach twice.
+ * In a process group of its own, so that a signal from the terminal reaches it only once, through this process.
  * @param {string[]} args
  */
 const start = (...args) => spawn(process.execPath, args, { cwd: root, stdio: 'inherit', detached: true })

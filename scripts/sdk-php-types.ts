@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * Writes the types of the PHP SDK from docs/openapi.json: a readonly class for each answer, constants for each status, and
- * array shapes for what a caller sends. The generators of npm write PHP with setters and validators, or need Java.
+ * Writes the types of the PHP SDK from docs/openapi.json: a readonly class for each object of an answer, constants for
+ * lists of values such as statuses, and array shapes for what a caller sends. The generators in npm's registry write
+ * PHP with setters and validators, or need Java.
  */
 
 type Schema = { [keyword: string]: unknown }

@@ -13,7 +13,7 @@ const isCheck = process.argv[2] === '--check'
 /** @typedef {{ paths: Record<string, Record<string, Operation>>, components: { schemas: Record<string, Schema> } }} Document */
 
 /**
- * The filters of an operation get a name of their own. `fields`: which of them the name has, by default all.
+ * The named types for the query parameters of operations. `fields`: the parameters that the type has, by default all.
  * @type {[id: string, [name: string, description: string, fields?: string[]]][]}
  */
 const queries = [
@@ -126,7 +126,7 @@ function writeTypes(document) {
       return schema.type.map((type) => (type === 'null' ? 'None' : toType({ ...schema, type }, name))).join(' | ')
     switch (schema.type) {
       case 'string':
-        return schema.isSent ? 'str | datetime' : 'str'
+        return schema.isDateInput ? 'str | datetime' : 'str'
       case 'integer':
         return 'int'
       case 'number':
@@ -160,7 +160,7 @@ function writeTypes(document) {
       .filter((parameter) => fields === undefined || fields.includes(parameter.name))
     const properties = parameters.map(({ name: field, description: about, schema }) => [
       field,
-      { ...schema, description: about, isSent: /ISO 8601/.test(about ?? '') },
+      { ...schema, description: about, isDateInput: /ISO 8601/.test(about ?? '') },
     ])
     const required = fields?.includes('limit') ? ['after'] : []
     declare(name, { type: 'object', description, properties: Object.fromEntries(properties), required })

@@ -20,7 +20,7 @@ shop.get('/', (_, response) => response.sendFile(join(import.meta.dirname, 'inde
 
 shop.post('/orders', async (_, response) => {
   const order = { id: randomUUID(), status: 'PENDING', sequence: 0 }
-  // First: the webhook of a payment never arrives before its order exists.
+  // Stored first, so that no webhook arrives before its order exists.
   orders.set(order.id, order)
   const { pixResponse, paymentUrl } = await guiche.transactions.create({
     amount: price,
@@ -52,13 +52,13 @@ shop.post('/webhooks/pix', express.raw({ type: 'application/json' }), async (req
     if (event.type === 'transaction.refunded' || event.type === 'transaction.infraction') order.status = 'REFUNDED'
     if (event.type === 'transaction.failed') order.status = 'FAILED'
   }
-  // Types that it does not know, too: anything else would be sent again.
+  // Also for types that the shop does not know: after an error, Guichê would send the event again.
   response.sendStatus(204)
 })
 
 /**
- * Ships an order once. `transaction.paid` comes again, with a higher sequence, after a refund of a part, a refused refund
- * or a rejected dispute.
+ * Ships an order once. `transaction.paid` comes again, with a higher sequence, for example after a partial refund, a
+ * refused refund or a rejected dispute.
  */
 function markPaid(order) {
   if (order.status === 'PAID' || order.status === 'REFUNDED') return
@@ -74,7 +74,7 @@ shop.use((error, _request, response, _next) => {
 
 shop.listen(settings.port, '127.0.0.1', () => console.log(`The shop is open: http://127.0.0.1:${settings.port}`))
 
-/** From the environment, or while you try it, from the file that Guichê's sandbox writes. */
+/** From the environment, or else from the file that Guichê writes for its sandbox. */
 function readSettings() {
   const {
     GUICHE_SANDBOX = join(import.meta.dirname, '../../data/sandbox.json'),

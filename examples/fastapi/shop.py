@@ -17,7 +17,7 @@ PORT = os.environ.get("PORT", "8000")
 SHOP_URL = os.environ.get("SHOP_URL", f"http://127.0.0.1:{PORT}")
 FOLDER = Path(__file__).parent
 
-# From the environment, or while you try it, from the file that Guichê's sandbox writes.
+# From the environment, or else from the file that Guichê writes for its sandbox.
 sandbox: dict[str, str] = {}
 with suppress(FileNotFoundError):
     sandbox = json.loads(Path(os.environ.get("GUICHE_SANDBOX", FOLDER / "../../data/sandbox.json")).read_text())
@@ -52,7 +52,7 @@ async def show_product() -> FileResponse:
 @app.post("/orders", status_code=201)
 async def create_order() -> Order:
     order = Order(id=str(uuid.uuid4()))
-    # First: the webhook of a payment never arrives before its order exists.
+    # Stored first, so that no webhook arrives before its order exists.
     orders[order.id] = order
     try:
         created = await guiche.transactions.create(
@@ -98,15 +98,15 @@ async def receive_webhook(request: Request) -> Response:
             order.status = "REFUNDED"
         elif event["type"] == "transaction.failed":
             order.status = "FAILED"
-    # Types that it does not know, too: anything else would be sent again.
+    # Also for types that the shop does not know: after an error, Guichê would send the event again.
     return Response(status_code=204)
 
 
 def mark_paid(order: Order) -> None:
     """Ships an order once.
 
-    `transaction.paid` comes again, with a higher sequence, after a refund of a part, a refused refund or a rejected
-    dispute.
+    `transaction.paid` comes again, with a higher sequence, for example after a partial refund, a refused refund or a
+    rejected dispute.
     """
     if order.status not in ("PAID", "REFUNDED"):
         order.status = "PAID"

@@ -58,7 +58,7 @@ const triesMax = 5
 // If the service asks for a longer wait, the caller gets the error instead.
 const retryAfterMax = time.Minute
 
-// CreateTransaction creates a charge. The idempotency key makes it safe to repeat, here and after a restart.
+// CreateTransaction creates a charge. The input needs an idempotency key: it makes repeating the request safe.
 func (guiche *Guiche) CreateTransaction(ctx context.Context, input map[string]any) (*Charge, error) {
 	body := map[string]any{"paymentMethod": "PIX", "pix": map[string]any{}}
 	for name, value := range input {
@@ -74,7 +74,7 @@ func (guiche *Guiche) CreateTransaction(ctx context.Context, input map[string]an
 		if err == nil {
 			return charge, nil
 		}
-		// No answer, or one that says that the outcome is unknown or that the service is busy: the same key is one charge.
+		// Repeated after no answer, 429 or 5xx: with the same key, it is still one charge.
 		problem, isAnswer := err.(*Problem)
 		if try == triesMax || (isAnswer && problem.Status != http.StatusTooManyRequests && problem.Status < 500) {
 			return nil, err

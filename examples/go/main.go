@@ -75,7 +75,7 @@ func (shop *Shop) createOrder(response http.ResponseWriter, request *http.Reques
 		return
 	}
 	order := &Order{ID: newID(), Status: "PENDING"}
-	// First: the webhook of a payment never arrives before its order exists.
+	// Stored first, so that no webhook arrives before its order exists.
 	shop.mutex.Lock()
 	shop.orders[order.ID] = order
 	shop.mutex.Unlock()
@@ -137,12 +137,12 @@ func (shop *Shop) receiveWebhook(response http.ResponseWriter, request *http.Req
 			order.Status = "FAILED"
 		}
 	}
-	// Types that it does not know, too: anything else would be sent again.
+	// Also for types that the shop does not know: after an error, Guichê would send the event again.
 	response.WriteHeader(http.StatusNoContent)
 }
 
-// markPaid ships an order once. `transaction.paid` comes again, with a higher sequence, after a refund of a part, a
-// refused refund or a rejected dispute.
+// markPaid ships an order once. `transaction.paid` comes again, with a higher sequence, for example after a partial
+// refund, a refused refund or a rejected dispute.
 func (order *Order) markPaid() {
 	if order.Status == "PAID" || order.Status == "REFUNDED" {
 		return
@@ -167,7 +167,7 @@ func newID() string {
 	return fmt.Sprintf("%x", random)
 }
 
-// From the environment, or while you try it, from the file that Guichê's sandbox writes.
+// setting returns an environment variable, or the fallback if it is not set or empty.
 func setting(name, fallback string) string {
 	if value := os.Getenv(name); value != "" {
 		return value
@@ -175,6 +175,7 @@ func setting(name, fallback string) string {
 	return fallback
 }
 
+// readSandbox reads the file that Guichê writes for its sandbox, if it exists.
 func readSandbox(path string) map[string]string {
 	sandbox := map[string]string{}
 	if content, err := os.ReadFile(path); err == nil {

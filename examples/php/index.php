@@ -76,7 +76,7 @@ function showOrder(Orders $orders, array $order, bool $isSandbox): void
     try {
         $order = $orders->charge($order['id']);
     } catch (GuicheException $error) {
-        // Unknown is not failed: the same order is charged again, with the same key, when the page is loaded again.
+        // The charge may exist all the same: loading the page again repeats the request with the same key.
         error_log((string) $error);
         http_response_code(503);
         showPage('Pix indisponível', '<h1>O Pix está indisponível</h1><p>Seu pedido está guardado. <a href="">Tentar de novo</a></p>');

@@ -77,7 +77,7 @@ final class Orders
                 return $order;
             }
             $isPaid = $event->type === 'transaction.paid' && $transaction->amountPaid >= $order['total'];
-            // `transaction.paid` comes again after a refund of a part, a refused refund or a rejected dispute.
+            // `transaction.paid` comes again, for example after a partial refund or a rejected dispute.
             if ($isPaid && !$order['isPaid']) {
                 error_log("ship {$order['id']}");
             }

@@ -39,7 +39,7 @@ final class Guiche
     private const TIMEOUT_MS = 30_000;
     private const MAX_RETRIES = 4;
 
-    /** Charging by PIX: create, fetch, list, refund. */
+    /** Charging by PIX: create, fetch, list, cancel, refund. */
     public readonly Transactions $transactions;
     /** Paying out by PIX. */
     public readonly Withdrawals $withdrawals;
@@ -62,7 +62,7 @@ final class Guiche
      * @param ?string $clientSecret keep it on the server, outside of the document root
      * @param null|\Closure(): ?string $accessToken instead of the credentials: called for each request, for a token that
      *     you got elsewhere; null sends none
-     * @param int $timeoutMs time limit of one try
+     * @param int $timeoutMs time limit of one try; of an export, how long nothing may arrive
      * @param int $maxRetries how many times a call is retried where that is safe; 0 disables retries
      * @param ?Transport $transport instead of cURL: a `Psr18Transport` around your HTTP client, for instance
      * @param ?TokenStore $tokenStore keeps the access token between requests of PHP, which share no memory

@@ -10,7 +10,7 @@ use Guiche\Exception\WebhookVerificationException;
 final class Webhook
 {
     private const TOLERANCE_SECONDS = 300;
-    /** A change of secrets has two signatures. Each costs an HMAC of the body, and anybody may send many. */
+    /** During a change of secrets there are two signatures. Anybody may send more, and each costs a comparison. */
     private const SIGNATURES_MAX = 8;
     private const SECRET_PREFIX = 'whsec_';
 
@@ -79,7 +79,7 @@ final class Webhook
     }
 
     /**
-     * Compares every pair in constant time: the duration reveals nothing about a near match.
+     * Compares every pair in constant time, so that the duration does not reveal how much of a signature matches.
      *
      * @param list<string> $keys
      */

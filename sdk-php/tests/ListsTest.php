@@ -13,7 +13,7 @@ use PHPUnit\Framework\TestCase;
 
 final class ListsTest extends TestCase
 {
-    public function testIsReadToItsEndFromTheRequestedPageOn(): void
+    public function testAListIsReadToItsEndFromTheRequestedPageOn(): void
     {
         $transport = new FakeTransport([self::page(['a', 'b'], 'next'), self::page(['c'], null)]);
         $list = $transport->guiche()->events->list(['perPage' => 2, 'page' => 3]);
@@ -22,7 +22,7 @@ final class ListsTest extends TestCase
         self::assertSame(['perPage=2&page=3', 'perPage=2&cursor=next'], self::queries($transport));
     }
 
-    public function testRequestsNoMoreThanIsRead(): void
+    public function testAListRequestsNoMorePagesThanAreRead(): void
     {
         $transport = new FakeTransport([self::page(['a', 'b'], 'next')]);
         self::assertCount(2, $transport->guiche()->events->list()->all(limit: 2));
@@ -30,7 +30,7 @@ final class ListsTest extends TestCase
         self::assertSame(['perPage=100'], self::queries($transport));
     }
 
-    public function testFiltersAreDatesAndSeveralValuesAndPersonalOnesStayOutOfTheAddress(): void
+    public function testFiltersTakeDatesAndListsAndPersonalOnesAreSentInTheBody(): void
     {
         $transport = new FakeTransport([self::page([], null), self::page([], null)]);
         $guiche = $transport->guiche();

@@ -183,7 +183,7 @@ final class RequestsTest extends TestCase
         $guiche->balance->get();
         self::assertSame('Bearer token-2', $transport->requests[3]->headers['Authorization']);
 
-        // One that is as good as expired is not used again.
+        // A token whose lifetime is over is not used again.
         $transport = new FakeTransport([$balance, $balance]);
         $transport->lifetime = 0;
         $guiche = $transport->guiche();

@@ -99,7 +99,7 @@ final class WebhookTest extends TestCase
         yield 'another version' => [['webhook-signature' => 'v2,AAAA']];
     }
 
-    public function testOneOfAnotherSecretAndAnOldOneAreRefused(): void
+    public function testWebhooksOfAnotherSecretOrTooFarFromNowAreRefused(): void
     {
         $event = TestEvent::create('transaction.paid');
         $signed = [SignedWebhook::of(self::OTHER, $event), SignedWebhook::of(self::SECRET, $event, timestamp: time() - 302), SignedWebhook::of(self::SECRET, $event, timestamp: time() + 302)];
@@ -124,7 +124,7 @@ final class WebhookTest extends TestCase
         Webhook::verify(self::SECRET, ['webhook-signature' => $many] + $signed->headers, $signed->body);
     }
 
-    public function testAMissingSecretIsAnErrorOfTheShop(): void
+    public function testAMissingOrInvalidSecretIsAnInvalidArgument(): void
     {
         foreach (['', 'whsec_', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', []] as $secret) {
             try {

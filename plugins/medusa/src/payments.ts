@@ -48,8 +48,8 @@ export function usePayments(options: Options): Payments {
   const guiche = new Guiche(options)
 
   /**
-   * Creates the charge of a session and an amount, or finds it. If it was canceled, because the amount changed and
-   * changed back, or has expired, another one is created under a further key.
+   * Creates the charge of a session and an amount, or finds it. If that one has failed, because it has expired or
+   * because the amount changed and changed back, another one is created with another key.
    */
   async function charge(sessionId: string, cents: number): Promise<Data & { id: string }> {
     for (let failed = 0; ; failed += 1) {

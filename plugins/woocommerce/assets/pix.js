@@ -1,4 +1,4 @@
-// Copies the code, and shows the paid order as soon as the shop knows of the payment.
+// Copies the code, and reloads the page once the shop knows that the order is paid or the code has ended.
 ;(() => {
   const section = document.querySelector('.guiche-pix')
   if (!section) return

@@ -81,7 +81,7 @@ final class Charges
             self::beginAttempt($order, $cents);
             $created = self::send($order, $cents);
         } catch (AcquirerRefusedException $error) {
-            // The same key would give the same answer for ever.
+            // The refused transaction may keep the key, which would then give the same answer for ever.
             self::beginAttempt($order, $cents);
             throw $error;
         }

@@ -75,7 +75,7 @@ final class Gateway extends \WC_Payment_Gateway
     {
         $client = [$this->get_option('base_url'), $this->get_option('client_id')];
         $isSaved = parent::process_admin_options();
-        // Before the first checkout: of two at once, each would send an id of its own.
+        // Created before the first checkout: two checkouts at once would each create an id.
         Plugin::installation();
         if ($client !== [$this->get_option('base_url'), $this->get_option('client_id')]) {
             // Another client has another feed.
@@ -116,7 +116,8 @@ final class Gateway extends \WC_Payment_Gateway
             }
             Charges::create($order);
         } catch (GuicheException | \InvalidArgumentException $error) {
-            // The order stays as it is: the next try sends the same key, so that an answer that was lost makes no second charge.
+            // The order stays as it is. Unless the PSP refused the charge, the next try sends the same key, so that a
+            // lost answer makes no second charge.
             Plugin::log('error', 'A charge could not be created', ['order' => $order->get_id(), 'error' => $error->getMessage()]);
             wc_add_notice(__('The Pix code could not be created. Try again in a moment, or choose another way to pay.', 'guiche-for-woocommerce'), 'error');
             return ['result' => 'failure', 'redirect' => ''];

@@ -14,7 +14,7 @@ use Guiche\Types\TransactionStatus;
  */
 final class Synchronizer
 {
-    /** The state of each transaction that was applied last: its status, and the amounts and the count of `apply`. */
+    /** The last applied state of each transaction: status, amounts paid and returned, and number of failed refunds. */
     private const APPLIED = '_guiche_applied';
     /** The transaction whose amount is not that of the order: a note asks a person to check it. */
     private const MISMATCHED = '_guiche_mismatched';

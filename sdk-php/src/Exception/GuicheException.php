@@ -8,9 +8,10 @@ use Guiche\Http\Response;
 use Guiche\Types\FieldError;
 
 /**
- * Every exception that the SDK throws because of the service or of a webhook. Others are an `InvalidArgumentException` or
- * another `LogicException` for wrong arguments, and the `OverflowException` of `RecordList::all()`. The message says what
- * happened and what to do; it never contains a secret or a token.
+ * Every exception that the SDK throws because of the service or of a webhook. Others are an `InvalidArgumentException`
+ * or another `LogicException` for wrong arguments, the `OverflowException` of `RecordList::all()`, and a
+ * `RuntimeException` where PHP cannot open the stream of an export. The message says what happened and what to do; it
+ * never contains a secret or a token.
  *
  * ```php
  * try {

@@ -58,7 +58,7 @@ final class CurlTransport implements Transport
     }
 
     /**
-     * An export takes as long as it has records: it ends when nothing arrives any more.
+     * An export may take longer than the time limit. It fails when nothing arrives for that long.
      *
      * @return array<int, mixed>
      */

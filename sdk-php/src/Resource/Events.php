@@ -41,8 +41,8 @@ final class Events
      * processed the event, in the same transaction if you can, and begin there after a restart. It is for a program of the
      * command line; a page or a cron job reads what there is with `read`.
      *
-     * While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute, or
-     * as long as the service asks for, up to an hour.
+     * While the service cannot be reached, limits the rate or answers with a 5xx, it tries again, with growing pauses
+     * of up to half a minute, or as long as the service asks for, up to an hour.
      *
      * ```php
      * foreach ($guiche->events->follow(['after' => loadPosition() ?? 'start']) as $event) {
@@ -53,12 +53,11 @@ final class Events
      * ```
      *
      * @param FeedQuery $query `after` is `start` by default; `end` skips the past
-     * @param null|callable(GuicheException): void $onInterruption called each time the service cannot be reached
-     *     or is overloaded
+     * @param null|callable(GuicheException): void $onInterruption called before each of these pauses
      * @param Options $options
      * @return \Generator<int, FeedEvent>
      * @throws GuicheException `position_unknown` if the feed does not have the position: the service's database was restored
-     *     to an earlier moment, or the position is from elsewhere
+     *     to an earlier moment, or the position is from elsewhere; and any error that a repeat cannot solve
      */
     public function follow(array $query = [], ?callable $onInterruption = null, array $options = []): \Generator
     {
@@ -73,12 +72,12 @@ final class Events
                 }
                 $query['after'] = $page->next;
                 $pauseMs = self::FIRST_PAUSE_MS;
-                // An empty page at once: too many requests wait already, so the service does not let this one wait.
+                // An empty page at once: too many requests wait already, or the service is stopping.
                 if ($page->data !== [] || $page->hasMore || hrtime(true) - $startedAt > self::FIRST_PAUSE_MS * 1_000_000) {
                     continue;
                 }
             } catch (GuicheException $error) {
-                // Of other errors, a later request gets the same answer.
+                // After any other error, a later request would get the same answer.
                 if (!$error instanceof ConnectionException && $error->status !== 429 && ($error->status ?? 0) < 500) {
                     throw $error;
                 }

@@ -33,7 +33,8 @@ final class Sandbox
      *
      * @param SandboxPayment $payment
      * @param Options $options
-     * @throws \Guiche\Exception\GuicheException `payment_refused`: the code has expired, has already been paid, or is not a Pix code
+     * @throws \Guiche\Exception\GuicheException `payment_refused`: for example, the code has expired, has already been
+     *     paid, or is not a Pix code
      */
     public function pay(array $payment, array $options = []): SandboxPaid
     {

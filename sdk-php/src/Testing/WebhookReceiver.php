@@ -9,8 +9,9 @@ use Guiche\Webhook;
 use Guiche\WebhookEvent;
 
 /**
- * A merchant's receiver on the loopback address, for tests. It answers 204 to webhooks that verify, and 401 to others.
- * PHP does one thing at a time, so webhooks are read only within `waitFor`: it accepts those that arrived before, too.
+ * A merchant's receiver on the loopback address, for tests. It answers 204 to webhooks that verify, and 401 to those
+ * that do not. PHP does one thing at a time, so webhooks are read only within `waitFor`: it accepts those that arrived
+ * before, too.
  *
  * ```php
  * $receiver = new WebhookReceiver($secret);
@@ -37,7 +38,7 @@ final class WebhookReceiver
     /**
      * @param string|list<string> $secret the client's `whsec_…` secret, or both during a change of secrets
      * @param int $port any free port by default
-     * @param int|float $toleranceSeconds how old a signature may be; `INF` if the service has a test clock
+     * @param int|float $toleranceSeconds how old a signature may be; `INF` if the service's clock is not the real time
      */
     public function __construct(private readonly string|array $secret, int $port = 0, private readonly int|float $toleranceSeconds = 300)
     {

@@ -28,7 +28,7 @@ class AsyncGuiche:
     """
 
     transactions: AsyncTransactions
-    """Charging by PIX: create, fetch, list, refund. Scopes: transaction.read, transaction.write, refund.write."""
+    """PIX charges: create, fetch, list, cancel, refund. Scopes: transaction.read, transaction.write, refund.write."""
     withdrawals: AsyncWithdrawals
     """Paying out by PIX. Scopes: withdrawal.read, withdrawal.write."""
     balance: AsyncBalances

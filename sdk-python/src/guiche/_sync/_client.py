@@ -151,7 +151,7 @@ class Client:
         options: Options,
         body: Mapping[str, object] | None = None,
     ) -> Any:
-        """A change has the same effect when it is sent twice. A second deletion would find nothing."""
+        """Repeats a PATCH, which has the same effect twice, but no DELETE: a second one would find nothing."""
         return self._request(Call(method, path, body=body, is_repeatable=method == "PATCH"), options)
 
     def post_with_key(self, path: str, options: Options, body: Mapping[str, object]) -> Any:

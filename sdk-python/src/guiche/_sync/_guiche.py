@@ -30,7 +30,7 @@ class Guiche:
     """
 
     transactions: Transactions
-    """Charging by PIX: create, fetch, list, refund. Scopes: transaction.read, transaction.write, refund.write."""
+    """PIX charges: create, fetch, list, cancel, refund. Scopes: transaction.read, transaction.write, refund.write."""
     withdrawals: Withdrawals
     """Paying out by PIX. Scopes: withdrawal.read, withdrawal.write."""
     balance: Balances
