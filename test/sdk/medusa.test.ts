@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkOptions, type Payments, usePayments } from '../../plugins/medusa/src/payments.ts'
 import { Guiche } from '../../sdk/src/index.ts'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
+import { sql } from '../../src/db/sql.ts'
 import { manualClock } from '../support/clock.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { openDatabaseProxy } from '../support/database-proxy.ts'
@@ -131,6 +132,25 @@ describe('a payment of Medusa', () => {
     })
     await guiche.sandbox.pay({ uri: String(back.data.uri) })
     await guiche.transactions.waitFor(String(back.data.id), ({ status }) => status === 'PAID')
+  })
+
+  it('is created with another key after a charge that the bank left unanswered and then refused', async () => {
+    const { id, sessionId } = await initiate()
+    await service.db.query(sql`
+      update transactions set pix_uri = null, pix_expires_at = null, statuses = array['PENDING', 'FAILED'],
+        status_dates = array[created_at, created_at], error_message = 'chave bloqueada', check_at = null
+      where id = ${id}`)
+    const { data } = await payments.initiate({ session_id: sessionId }, total)
+    expect(data).toMatchObject({ id: expect.not.stringMatching(id), uri: expect.stringMatching(/^000201/) })
+    expect(await payments.initiate({ session_id: sessionId }, total)).toMatchObject({ id: data.id })
+    expect(await guiche.transactions.list({ externalCode: sessionId }).all()).toHaveLength(2)
+  })
+
+  it('is not created when the bank refuses it', async () => {
+    const data = { session_id: 'payses_refused_by_bank' }
+    await expect(payments.initiate(data, { ...total, amount: 42204.22 })).rejects.toMatchObject({
+      code: 'acquirer_refused',
+    })
   })
 
   it('is canceled while it is open, and not once it is paid', async () => {

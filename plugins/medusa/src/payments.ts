@@ -1,4 +1,13 @@
-import { Guiche, GuicheError, type Transaction, toCents, verifyWebhook, type WebhookHeaders } from '@guiche/sdk'
+import {
+  AcquirerRefusedError,
+  Guiche,
+  GuicheError,
+  type Transaction,
+  type TransactionCreated,
+  toCents,
+  verifyWebhook,
+  type WebhookHeaders,
+} from '@guiche/sdk'
 
 /** The options of the provider in medusa-config.ts. */
 export type Options = {
@@ -53,19 +62,33 @@ export function usePayments(options: Options): Payments {
    */
   async function charge(sessionId: string, cents: number): Promise<Data & { id: string }> {
     for (let failed = 0; ; failed += 1) {
-      const { id, paymentUrl, pixResponse } = await guiche.transactions.create({
-        amount: cents,
-        idempotencyKey: failed === 0 ? `${sessionId}-${cents}` : `${sessionId}-${cents}-${failed}`,
-        externalCode: sessionId,
-        metadata: { session_id: sessionId },
-        webhookUrl: `${options.backendUrl.replace(/\/$/, '')}/hooks/payment/guiche_${options.id ?? 'guiche'}`,
-        ...(options.expirationSeconds !== undefined && { pix: { expirationSeconds: options.expirationSeconds } }),
-      })
+      const created = await create(sessionId, cents, failed)
+      if (created === null) continue
+      const { id, paymentUrl, pixResponse } = created
       // A repeated key gets the first answer, whatever became of the charge.
       const { status } = await guiche.transactions.get(id)
       if (status !== 'FAILED')
         return { id, session_id: sessionId, amount: cents, refunds: 0, paymentUrl, ...pixResponse }
     }
+  }
+
+  /** Null if the charge of this key has failed before it had a code, so that the key gets nothing but that refusal. */
+  async function create(sessionId: string, cents: number, failed: number): Promise<TransactionCreated | null> {
+    const request = {
+      amount: cents,
+      idempotencyKey: failed === 0 ? `${sessionId}-${cents}` : `${sessionId}-${cents}-${failed}`,
+      externalCode: sessionId,
+      metadata: { session_id: sessionId },
+      webhookUrl: `${options.backendUrl.replace(/\/$/, '')}/hooks/payment/guiche_${options.id ?? 'guiche'}`,
+      ...(options.expirationSeconds !== undefined && { pix: { expirationSeconds: options.expirationSeconds } }),
+    }
+    const refused = await guiche.transactions.create(request).catch(toRefusal)
+    if (!(refused instanceof AcquirerRefusedError)) return refused
+    // The bank has refused now, and the key can be used again; or the key has a failed transaction, and keeps it.
+    const again = await guiche.transactions.create(request).catch(toRefusal)
+    if (!(again instanceof AcquirerRefusedError)) return again
+    if (again.transactionId === refused.transactionId) return null
+    throw again
   }
 
   async function cancel(data: Data): Promise<{ data: Data }> {
@@ -209,4 +232,10 @@ function toId(data: Data): string {
 function toText(value: unknown, name: string): string {
   if (typeof value === 'string' && value !== '') return value
   throw new TypeError(`The payment has no ${name}.`)
+}
+
+/** For a request that the bank refuses: the caller decides what the refusal means. */
+function toRefusal(error: unknown): AcquirerRefusedError {
+  if (error instanceof AcquirerRefusedError) return error
+  throw error
 }
