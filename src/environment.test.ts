@@ -2,13 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/support/database.ts'
 import { readConfig } from './config.ts'
 import { commonEnvironment, type Environment, enterEnvironment, environmentOf } from './environment.ts'
-import { warnOfOpenings } from './service.ts'
+import { warnOfUnsafeSettings } from './service.ts'
 
 it('warns of real money in the embedded PostgreSQL', () => {
   const warnings = (environment: Environment, databaseUrl = '') => {
     const lines: unknown[] = []
     const config = readConfig({ DATABASE_URL: databaseUrl })
-    warnOfOpenings({ config, environment, log: { warn: (line: unknown) => lines.push(line) } })
+    warnOfUnsafeSettings({ config, environment, log: { warn: (line: unknown) => lines.push(line) } })
     return lines
   }
   expect(warnings('production')).toEqual([expect.stringContaining('embedded PostgreSQL')])

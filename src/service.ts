@@ -104,7 +104,7 @@ export async function startService({
         (await app?.inject({ method: 'POST', url: path, payload: body as object }))?.statusCode ?? 503,
     })
     stops.push(network.close)
-    warnOfOpenings({ config, log, environment: network.environment })
+    warnOfUnsafeSettings({ config, log, environment: network.environment })
     observeAcquirers({ registry, clock, acquirers: network.acquirers })
     const recorder = { write: createExchangeWriter({ db, log }), observe: createRequestObserver(registry), clock }
     const recorded = network.acquirers.map((one) => ({ ...one, acquirer: recordExchanges(one.acquirer, recorder) }))
@@ -168,7 +168,7 @@ export async function startService({
 }
 
 /** Warns of settings that are safe on a laptop, but not with real money or if other machines can reach the service. */
-export function warnOfOpenings({
+export function warnOfUnsafeSettings({
   config,
   log,
   environment,

@@ -22,7 +22,7 @@ import { FindButton } from './components/find-button.tsx'
 import { IconOf } from './components/icons.tsx'
 import { MerchantSwitch } from './components/merchant-switch.tsx'
 import { OfflineBar } from './components/offline-bar.tsx'
-import { WaitingCount } from './components/page.tsx'
+import { AttentionCount } from './components/page.tsx'
 import { useClientLink } from './links.ts'
 import { screens } from './screens.ts'
 import { useClient, useUser } from './session.tsx'
@@ -177,7 +177,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
             </Text>
           )}
           <OfflineBar />
-          <WaitingCount value={waiting.shown}>{children}</WaitingCount>
+          <AttentionCount value={waiting.shown}>{children}</AttentionCount>
         </div>
       </AppShell.Main>
       <BottomBar shown={shown} isMenuOpen={isOpen} onMenu={toggle} />

@@ -42,7 +42,7 @@ export const english: Texts = {
       'An account at a PSP is configured in two cells: remove it from one of them.',
     ],
     withdrawal_waits: [
-      'A withdrawal waits for approval',
+      'A withdrawal waits for a decision',
       'It is not sent before somebody decides: `npx guiche withdrawal list --pending-review`.',
     ],
     dispute_deadline_near: [

@@ -45,7 +45,7 @@ export const portuguese: Texts = {
       'Uma conta em um PSP está configurada em duas células: remova-a de uma delas.',
     ],
     withdrawal_waits: [
-      'Um saque aguarda aprovação',
+      'Um saque aguarda uma decisão',
       'Ele só é enviado quando alguém decidir: `npx guiche withdrawal list --pending-review`.',
     ],
     dispute_deadline_near: [

@@ -47,7 +47,7 @@ export async function countSuspense(db: Db, limit: number): Promise<Counted> {
 export async function countDiscrepancies(db: Db, limit: number): Promise<Pick<Counted, 'count' | 'first'>> {
   const [row] = await db.query<Pick<Counted, 'count' | 'first'>>(sql`
     select count(*) as count, min(found_at) as first from (
-      select found_at from differences where state = 'open' and not is_timing limit ${limit}
+      select found_at from differences where state = 'open' and not is_timing order by found_at limit ${limit}
     ) waiting`)
   return row ?? { count: 0, first: null }
 }

@@ -160,8 +160,7 @@ export async function findMerchant(
   clientId: string | undefined,
 ): Promise<{ id: string; name: string }> {
   if (merchant) return { id: merchant.merchantId, name: merchant.name }
-  const message = 'is required: a report belongs to one merchant'
-  if (clientId === undefined) throw invalidField('clientId', 'invalid', message)
+  if (clientId === undefined) throw invalidField('clientId', 'invalid', 'is required: name a client of the merchant')
   const client = await findKnownClient(deps, clientId)
   return { id: client.merchant_id, name: client.name }
 }

@@ -4,7 +4,7 @@ import { lastTransfer } from './store.ts'
 
 type Merchant = { merchant_id: string }
 
-export async function findUnevenMerchants(db: Db | Tx): Promise<(Merchant & { sum: number })[]> {
+export async function findUnbalancedMerchants(db: Db | Tx): Promise<(Merchant & { sum: number })[]> {
   return await db.query(sql`
     select merchant_id, sum(balance) as sum from ledger_accounts group by merchant_id having sum(balance) <> 0`)
 }

@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../db/sql.ts'
 import type { RecordFilter, RecordKey, Window } from './record-filter-store.ts'
-import { findChainBreaches, findOverdrafts, findUnequalBalances, findUnevenMerchants } from './verify-store.ts'
+import { findChainBreaches, findOverdrafts, findUnbalancedMerchants, findUnequalBalances } from './verify-store.ts'
 
 /** An inconsistency in the ledger. */
 export type Breach = { rule: string; merchantId: string | null; recordId: string | null; detail: string }
@@ -28,7 +28,7 @@ export async function findLedgerBreaches(db: Db | Tx): Promise<Breach[]> {
 
 /** Inconsistencies that the balances alone show, of all merchants. */
 export async function findAccountBreaches(db: Db | Tx): Promise<Breach[]> {
-  const uneven = (await findUnevenMerchants(db)).map(({ merchant_id, sum }) => ({
+  const unbalanced = (await findUnbalancedMerchants(db)).map(({ merchant_id, sum }) => ({
     rule: 'trial_balance',
     merchantId: merchant_id,
     recordId: null,
@@ -40,7 +40,7 @@ export async function findAccountBreaches(db: Db | Tx): Promise<Breach[]> {
     recordId: null,
     detail: `the balance of ${account} is ${balance}`,
   }))
-  return [...uneven, ...overdrafts]
+  return [...unbalanced, ...overdrafts]
 }
 
 /** Inconsistencies of all transfers, or of those since a moment and of their accounts. */

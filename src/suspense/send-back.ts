@@ -159,7 +159,7 @@ async function recordReturned(deps: SendBackDeps, row: SuspenseRow, endToEnd: st
 }
 
 /** The pauses before each retry of a return that was refused for a temporary reason. */
-const passingPausesMs = [60_000, 10 * 60_000, 60 * 60_000]
+const retryPausesMs = [60_000, 10 * 60_000, 60 * 60_000]
 
 type Refused = { reason: string; isTemporary?: boolean; payment: Payment | null; isOfThisRequest: boolean }
 
@@ -182,7 +182,7 @@ async function recordRefused(
     // Others have returned all of it.
     if (payment && takenOf(payment, null) >= stopped.amount) return taken
     const isRepeated = isTemporary && taken.length === 0 && !(await isDisputed(tx, stopped))
-    const pauseMs = isRepeated ? passingPausesMs[attempts - 1] : undefined
+    const pauseMs = isRepeated ? retryPausesMs[attempts - 1] : undefined
     if (pauseMs === undefined) {
       deps.log.error(
         { suspenseId: row.id, reason },

@@ -18,7 +18,7 @@ const before: Record<WithdrawalStatus, WithdrawalStatus[]> = {
 const messages: Partial<Record<WithdrawalStatus, string>> = {
   REJECTED: 'The key belongs to another company',
   FAILED: 'The bank refused the payout: the key is not registered',
-  REFUNDED: 'The receiver returned the money',
+  REFUNDED: 'The receiver sent the money back',
 }
 
 const createdAt = Date.parse('2026-11-22T09:00:00.000Z')

@@ -159,8 +159,8 @@ describe('the statement', () => {
     )
   })
 
-  it('is of a balance that requires a token', async () => {
-    expect((await service.call('/balance', { token: null })).status).toBe(401)
+  it('requires a token, as the balance does', async () => {
+    for (const path of ['/statement', '/balance']) expect((await service.call(path, { token: null })).status).toBe(401)
   })
 })
 

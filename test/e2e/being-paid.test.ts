@@ -254,19 +254,19 @@ describe('the poller', () => {
   })
 
   it('does not let one payment that cannot be posted delay the others, and posts it once that is possible', async () => {
-    const [bad, thief, good] = [await charge(service), await charge(service), await charge(service)]
+    const [bad, rival, good] = [await charge(service), await charge(service), await charge(service)]
     // Until this test runs it.
     await suspendJob(service.db, 'transactions.poll')
     const payment = await bank.payQuietly(bad.uri)
     // Another transaction of this merchant has the same payment: the database will refuse a second one.
     await service.db.query(sql`
-      update transactions set end_to_end = ${payment.endToEndId}, amount_paid = 1, payment_date = now() where id = ${thief.id}`)
+      update transactions set end_to_end = ${payment.endToEndId}, amount_paid = 1, payment_date = now() where id = ${rival.id}`)
     await bank.payQuietly(good.uri)
     await service.runJob('transactions.poll')
     await expectPaidOnce(good.id)
     await expectUnpaid(bad.id)
     await service.db.query(sql`
-      update transactions set end_to_end = null, amount_paid = null, payment_date = null where id = ${thief.id}`)
+      update transactions set end_to_end = null, amount_paid = null, payment_date = null where id = ${rival.id}`)
     await expectPaidOnce(bad.id)
   })
 })

@@ -142,6 +142,12 @@ describe('a refund', () => {
     service.clock.advance(1)
     await setFixedFee(service, 'transaction', 0)
     expect(await fetchRefundable(service, id)).toMatchObject({ feeAmount: 1000 })
+    // The fee is not returned: the merchant pays the whole refund from other payments.
+    await payOne(service)
+    const money = await balanceChanges(service, async () => {
+      await untilRefund(service, id, await refund(service, id), 'REFUNDED')
+    })
+    expect(money).toEqual({ available: -1000, acquirer: 1000 })
   })
 })
 

@@ -291,7 +291,7 @@ describe('on the API of the shops, a session', () => {
   })
 })
 
-it('gives a link for the first admin until there is one', async () => {
+it('gives a link for the first admin at the first start', async () => {
   const fresh = await startTestService()
   expect(fresh.firstAdminUrl).toMatch(new RegExp(`^${fresh.baseUrl}/dashboard/welcome/[\\w-]{43}$`))
   const token = fresh.firstAdminUrl?.split('/').at(-1) ?? ''

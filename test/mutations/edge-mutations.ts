@@ -237,7 +237,7 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'a return that was refused for a temporary reason is not sent again',
-    edits: [edit('src/suspense/send-back.ts', 'passingPausesMs[attempts - 1]', 'passingPausesMs[99]')],
+    edits: [edit('src/suspense/send-back.ts', 'retryPausesMs[attempts - 1]', 'retryPausesMs[99]')],
     caughtBy: 'test/e2e/duplicate.test.ts',
   },
   {

@@ -8,7 +8,7 @@ import { useLanguage } from '../text.ts'
 import { DialogPending } from './dialog.tsx'
 import { ErrorNotice } from './error-notice.tsx'
 
-/** What a form or a dialog does when it is confirmed: a mutation without input, or a form. */
+/** What happens when a form or a dialog is confirmed. */
 export type Action = { isPending: boolean; error: unknown; mutate: () => void; reset: () => void }
 
 /** What an input takes from a form. The change is a value or an event. */
@@ -30,7 +30,7 @@ type FieldValue<Values, Name> = Name extends keyof Values
 
 /**
  * A form: the values of its inputs, and the mutation that sends them. The values have the names of the request's
- * fields, so that a refusal is shown beside the input of the field. `error` is any other error, for the notice.
+ * fields, so that an error of a field is shown beside its input. `error` is any error that is not shown there.
  */
 export function useMutationForm<Values extends Record<string, unknown>, Answer>({
   initialValues,
@@ -44,14 +44,14 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
   const form = useForm({ initialValues })
   const sending = useMutation({
     mutationFn: send,
-    // What was sent may be a password: it is forgotten with the form.
+    // The values may contain a password: none is kept after the form is closed.
     gcTime: 0,
     onMutate: form.clearErrors,
     onSuccess: async (answer) => await onSuccess?.(answer),
     onError: (error) => {
       const fieldErrors = fieldErrorsOf(error)
-      // The notice shows all of them if one is of a field without an input. With a reused key the fields that differ
-      // from the earlier request are named, and are not wrong in themselves.
+      // If a field has no input, the notice shows all errors. For a reused key the service names the fields that differ
+      // from the earlier request: they are not wrong in themselves.
       if (codeOf(error) === 'idempotency_key_reused' || !fieldErrors.every(({ field }) => form.getInputNode(field)))
         return
       form.setErrors(
@@ -61,7 +61,7 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
       )
     },
   })
-  // The error belongs to the values that were sent.
+  // An error is no longer shown once the values differ from those that were sent.
   const hasNotice = sending.variables === form.values && Object.keys(form.errors).length === 0
   return {
     isPending: sending.isPending,
@@ -88,7 +88,7 @@ function FieldMessage({ of }: { of: FieldError }) {
   return writeFieldError(of, useLanguage().language)
 }
 
-/** The inputs, the error and the buttons of an action, which the Enter key starts as well. */
+/** The inputs, the error and the buttons of an action. The Enter key starts it too. */
 export function ActionForm({
   action: { isPending, error, mutate },
   isReady = true,
@@ -118,8 +118,8 @@ export function ActionForm({
         focused.current = document.activeElement
         mutate()
       }}
-      // Otherwise the browser writes its hints in its own language. A hint counts until the next attempt, which a click
-      // begins, also for the Enter key.
+      // The browser would write its hints in its own language. They are cleared at the next attempt, which begins with a
+      // click: the browser makes one of the Enter key too.
       onInvalidCapture={({ target }) => {
         if (isInput(target)) target.setCustomValidity(writeFieldError(toFieldError(target), language))
       }}
@@ -127,7 +127,7 @@ export function ActionForm({
         for (const element of currentTarget.elements) if (isInput(element)) element.setCustomValidity('')
       }}
     >
-      {/* What is typed while the request is under way would hide its refusal. */}
+      {/* An error is shown only while the values are those that were sent: they must not change during the request. */}
       <fieldset disabled={isPending} style={{ border: 0, margin: 0, padding: 0, minWidth: 0 }}>
         <Stack>
           {children}

@@ -3,7 +3,7 @@ import { createContext, type ReactNode, useContext, useEffect } from 'react'
 import { ErrorBoundary } from './error-boundary.tsx'
 
 /** How many items of the screen need attention, for the title of the window; empty if none does. */
-export const WaitingCount = createContext('')
+export const AttentionCount = createContext('')
 
 /** A screen: its title, its purpose, its actions and its content. */
 export function Page({
@@ -17,7 +17,7 @@ export function Page({
   actions?: ReactNode
   children: ReactNode
 }) {
-  const waiting = useContext(WaitingCount)
+  const waiting = useContext(AttentionCount)
   useEffect(() => {
     document.title = `${waiting && `(${waiting}) `}${title} · Guichê`
   }, [title, waiting])

@@ -36,7 +36,7 @@ export type Selection<Row> = {
   choose: (rows: Row[]) => void
 }
 
-/** What is selected stays so while the list changes, as long as the row is shown and can be selected. */
+/** A selected row stays selected while the list changes, as long as it is shown and can be selected. */
 export function useSelection<Row>(selectable: Row[], keyOf: (row: Row) => string): Selection<Row> {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   return {
@@ -46,7 +46,7 @@ export function useSelection<Row>(selectable: Row[], keyOf: (row: Row) => string
   }
 }
 
-/** Selects all rows of the page, or none. */
+/** Selects all rows of the page that can be selected, or none. */
 export function SelectAll<Row>({
   of: { selected, selectable, choose },
   label,
@@ -131,7 +131,7 @@ export function SelectedList({ rows }: { rows: { key: string; content: ReactNode
   )
 }
 
-/** The amounts of the selected records with their fees. Nothing without fees: the amounts are in the title. */
+/** The sum of the selected amounts, of their fees, and of both. Shown only with fees: the title has the amounts. */
 export function SelectedSums({ amount, fee, feeReturned = 0 }: { amount: number; fee: number; feeReturned?: number }) {
   const t = useText(words)
   const { money } = useFormat()

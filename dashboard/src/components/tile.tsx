@@ -6,12 +6,12 @@ export function Tile({
   label,
   value,
   note,
-  course,
+  trend,
 }: {
   label: string
   value: string
   note: ReactNode
-  course?: ReactNode
+  trend?: ReactNode
 }) {
   return (
     <div className="card tile">
@@ -21,7 +21,7 @@ export function Tile({
       <Text fw={700} className="tile-value" style={{ '--length': value.length }}>
         {value}
       </Text>
-      {course}
+      {trend}
       <Text size="xs" c="dimmed" component="div">
         {note}
       </Text>

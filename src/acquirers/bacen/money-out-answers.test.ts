@@ -9,7 +9,7 @@ import { createBacenAcquirer } from './adapter.ts'
 import type { HttpRequest, HttpResponse } from './http.ts'
 import { explainRejection } from './spi-codes.ts'
 
-/** How PSPs' own forms of answers are read, and how they must not be read. */
+/** Answers in the PSPs' own forms: how they are read, and what must not be concluded from them. */
 const clock = manualClock()
 const endToEndId = `E${'1'.repeat(31)}`
 const rtrId = `D${'1'.repeat(31)}`
@@ -64,7 +64,7 @@ const operations = [
 ]
 
 describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
-  it('that is refused is queried, and only then counts as refused', async () => {
+  it('that is refused counts as refused only once the PSP does not find it either', async () => {
     const refusing = psp(({ method }) =>
       method === 'PUT' ? json(422, { mensagem: 'Não.' }) : json(404, { nome: 'x' }),
     )
@@ -73,15 +73,15 @@ describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
   })
 
   it.each([400, 403, 404, 409, 422])(
-    'that is refused with %i because it is there already is not refused',
+    'that is refused with %i, and found when it is queried, is processing',
     async (status) => {
-      const having = psp(({ method }) => (method === 'PUT' ? json(status, { nome: 'duplicado' }) : json(200, taken)))
-      expect(await send(having)).toMatchObject({ outcome: 'processing' })
+      const knowing = psp(({ method }) => (method === 'PUT' ? json(status, { nome: 'duplicado' }) : json(200, taken)))
+      expect(await send(knowing)).toMatchObject({ outcome: 'processing' })
     },
   )
 
   it.each([401, 403, 408, 429, 500, 503])(
-    'that is refused, when looking for it gives %i, is not known',
+    'that is refused, and queried with the answer %i, has an unknown outcome',
     async (status) => {
       const blind = psp(({ method }) => (method === 'PUT' ? json(400, { nome: 'x' }) : json(status, { nome: 'x' })))
       await expect(send(blind)).rejects.toBeInstanceOf(AcquirerUnavailable)
@@ -93,7 +93,7 @@ describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
     { message: 'Not Found' },
     { statusCode: 404, error: 'Not Found', message: 'Not Found' },
     { httpCode: '404', httpMessage: 'Not Found', moreInformation: 'No resources match requested URI' },
-  ])('that a gateway answers with 404, not the API, is not known: %j', async (body) => {
+  ])('that is answered with 404 by a gateway in front of the API has an unknown outcome: %j', async (body) => {
     const behind = psp(() => json(404, body))
     await expect(send(behind)).rejects.toBeInstanceOf(AcquirerUnavailable)
     await expect(find(behind)).rejects.toBeInstanceOf(AcquirerUnavailable)
@@ -104,7 +104,7 @@ describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
     { nome: 'pix_nao_encontrado', mensagem: 'Não há.' },
     { erros: [{ codigo: '4769515', mensagem: 'Não há.' }] },
     { mensagens: [{ mensagem: 'Não há.', codigo: '404' }] },
-  ])('that the API itself does not find is none: %j', async (body) => {
+  ])('that the API itself does not find does not exist: %j', async (body) => {
     expect(await find(psp(() => json(404, body)))).toBeNull()
   })
 
@@ -119,7 +119,7 @@ describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
     expect(await find(answer)).toMatchObject({ outcome: 'processing' })
   })
 
-  it('that is done counts as done without a time', async () => {
+  it('that is done without a time is done now', async () => {
     const answer = psp(() => json(200, { ...taken, horario: null, status: done }))
     expect(await find(answer)).toMatchObject({ outcome: 'done', at: clock.now() })
   })
@@ -131,14 +131,14 @@ describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
     expect(await find(coded)).toMatchObject({ reason: 'The receiver’s account is closed. (AC07)' })
   })
 
-  it('of another amount or under another id is not ours', async () => {
+  it('that is answered with another amount or id has an unknown outcome', async () => {
     const others = [{ valor: '1.01' }, { valor: 1.001 }, { id: 'other', idEnvio: 'other' }]
     for (const other of others) {
       await expect(send(psp(() => json(200, { ...taken, ...other })))).rejects.toBeInstanceOf(AcquirerUnavailable)
     }
   })
 
-  it('is queried by its whole id, which has letters and digits only', async () => {
+  it('is not queried with an id that has other characters than letters and digits', async () => {
     const { acquirer } = psp(() => json(404, {}))
     await expect(acquirer.findRefund({ endToEndId, refundId: 'a-b' })).rejects.toThrow('letters and digits')
     await expect(acquirer.payouts?.find({ payoutId: '../x' })).rejects.toThrow('letters and digits')
@@ -160,7 +160,7 @@ describe('the receiver of a payout', () => {
     expect(await find(favorecido)).toMatchObject({ receiver: { document: '52998224725', pix: pixKey } })
   })
 
-  it('is null when a part is missing or masked', async () => {
+  it('is unknown when a part is missing or masked', async () => {
     const masked = { ...favorecido, identificacao: { nome: 'João', cpf: '***.982.247-**' } }
     for (const receiver of [masked, { ...favorecido, contaBanco: null }, { chave: '52998224725' }, null, 'x']) {
       expect(await find(receiver)).toMatchObject({ outcome: 'done', receiver: null })

@@ -21,7 +21,7 @@ import {
 } from './store.ts'
 
 /** Few enough to check within the lease. */
-const claimedMax = 40
+const claimedMax = 20
 const leaseMs = 60_000
 
 /** Sends a refund through the acquirer, and records the outcome if it is certain. */

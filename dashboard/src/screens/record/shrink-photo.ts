@@ -1,12 +1,12 @@
 /** Enough to read a delivery note in a photo. */
-const sideMax = 2400
+const sideMaxPixels = 2400
 
 /** An image above the limit, such as a phone's photo, becomes a smaller JPEG. Any other file stays as it is. */
 export async function shrinkPhoto(file: File, bytesMax: number): Promise<Blob> {
   if (file.size <= bytesMax || !file.type.startsWith('image/')) return file
   try {
     const photo = await createImageBitmap(file)
-    const scale = Math.min(1, sideMax / Math.max(photo.width, photo.height))
+    const scale = Math.min(1, sideMaxPixels / Math.max(photo.width, photo.height))
     const canvas = document.createElement('canvas')
     canvas.width = Math.round(photo.width * scale)
     canvas.height = Math.round(photo.height * scale)

@@ -81,10 +81,10 @@ function Tiles({ overview: { today, sameTime, until, timeToPay } }: { overview: 
   const conversion = (figures: Figures) => (figures.conversion === null ? '–' : format.percent(figures.conversion))
   const at = format.time(until).slice(0, 5)
   const [yesterday, lastWeek] = [sameTime?.at(-1), sameTime?.[0]]
-  const course = (name: string, values: (number | null)[], write: (value: number) => string) => (
+  const trend = (name: string, values: (number | null)[], write: (value: number) => string) => (
     <Sparkline
       values={values}
-      label={t.course(name, values.map((value) => (value === null ? '–' : write(value))).join(', '))}
+      label={t.trend(name, values.map((value) => (value === null ? '–' : write(value))).join(', '))}
     />
   )
   const ofDays = (read: (figures: Figures) => number | null) =>
@@ -108,7 +108,7 @@ function Tiles({ overview: { today, sameTime, until, timeToPay } }: { overview: 
       <Tile
         label={t.paid}
         value={format.money(today.paidAmount)}
-        course={course(
+        trend={trend(
           t.paid,
           ofDays(({ paidAmount }) => paidAmount),
           format.money,
@@ -121,7 +121,7 @@ function Tiles({ overview: { today, sameTime, until, timeToPay } }: { overview: 
       <Tile
         label={t.conversion}
         value={conversion(today)}
-        course={course(
+        trend={trend(
           t.converted,
           ofDays((figures) => figures.conversion),
           format.percent,
@@ -136,7 +136,7 @@ function Tiles({ overview: { today, sameTime, until, timeToPay } }: { overview: 
       <Tile
         label={t.timeToPay}
         value={pay === null ? '–' : format.duration(pay * 1000)}
-        course={course(
+        trend={trend(
           t.timeToPay,
           timeToPay.days.map(({ medianSeconds }) => medianSeconds),
           (seconds) => format.duration(seconds * 1000),
@@ -146,7 +146,7 @@ function Tiles({ overview: { today, sameTime, until, timeToPay } }: { overview: 
       <Tile
         label={t.failed}
         value={format.number(today.failed)}
-        course={course(
+        trend={trend(
           t.failed,
           ofDays(({ failed }) => failed),
           format.number,
