@@ -7,7 +7,9 @@ import { insertFeeRule } from '../../src/ledger/store.ts'
 import { disputed, paid, released, reserved, sent } from '../../src/ledger/transfers.ts'
 import { findLedgerBreaches } from '../../src/ledger/verify.ts'
 import { newUuid } from '../../src/lib/secrets.ts'
+import { fetchRefundable, payOne, refund, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { balanceChanges } from '../support/withdrawals.ts'
 
 type Balance = { available: number; reserved: number; blocked: number; debt: number; at: string }
 type Statement = {
@@ -192,5 +194,19 @@ describe('a fee', () => {
     const request = async (now: Date) =>
       await feeFor(service.db, { merchantId, operation: 'transaction', amount: 100, now })
     expect([await request(service.clock.now()), await request(validFrom)]).toEqual([0, 10])
+  })
+
+  it('takes no more than the payment, and is not returned with a refund', async () => {
+    await setFixedFee(service, 'transaction', 5000)
+    const { id } = await payOne(service)
+    service.clock.advance(1)
+    await setFixedFee(service, 'transaction', 0)
+    expect(await fetchRefundable(service, id)).toMatchObject({ amountPaid: 1000, feeAmount: 1000 })
+    // The merchant pays the whole refund from other payments.
+    await payOne(service)
+    const money = await balanceChanges(service, async () => {
+      await untilRefund(service, id, await refund(service, id), 'REFUNDED')
+    })
+    expect(money).toEqual({ available: -1000, acquirer: 1000 })
   })
 })

@@ -135,20 +135,6 @@ describe('a refund', () => {
       await setFixedFee(service, 'refund', 0)
     }
   })
-
-  it('of a payment whose agreed fee exceeds its amount: the fee taken is the amount and no more', async () => {
-    await setFixedFee(service, 'transaction', 5000)
-    const { id } = await payOne(service, 1000)
-    service.clock.advance(1)
-    await setFixedFee(service, 'transaction', 0)
-    expect(await fetchRefundable(service, id)).toMatchObject({ feeAmount: 1000 })
-    // The fee is not returned: the merchant pays the whole refund from other payments.
-    await payOne(service)
-    const money = await balanceChanges(service, async () => {
-      await untilRefund(service, id, await refund(service, id), 'REFUNDED')
-    })
-    expect(money).toEqual({ available: -1000, acquirer: 1000 })
-  })
 })
 
 describe('a refund is refused', () => {
