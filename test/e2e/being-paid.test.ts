@@ -47,7 +47,7 @@ async function expectUnpaid(id: string): Promise<void> {
   expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated'])
 }
 
-/** A callback of a payer's bank about a payment that was never made, with the current time. */
+/** The endToEndId of a payment that was never made, with the current time. */
 const inventedId = () => newEndToEndId({ ispb: '60701190', at: service.clock.now() })
 
 describe('a payment', () => {
@@ -89,7 +89,7 @@ describe('a payment', () => {
     expect(await untilStatus(service, id, 'PAID')).toMatchObject({ amount: 2590, amountPaid: 2600 })
   })
 
-  it('is made once when two are tried at the same moment', async () => {
+  it('is made once when eight are tried at the same moment', async () => {
     const { id, uri } = await charge(service)
     const tries = await Promise.all(Array.from({ length: 8 }, async () => await payAt(service, uri)))
     const [paid, ...refused] = tries.sort((a, b) => a.status - b.status)
@@ -255,7 +255,7 @@ describe('the poller', () => {
 
   it('does not let one payment that cannot be posted delay the others, and posts it once that is possible', async () => {
     const [bad, rival, good] = [await charge(service), await charge(service), await charge(service)]
-    // Until this test runs it.
+    // The schedule must not run it before this test does.
     await suspendJob(service.db, 'transactions.poll')
     const payment = await bank.payQuietly(bad.uri)
     // Another transaction of this merchant has the same payment: the database will refuse a second one.
@@ -316,7 +316,7 @@ describe('a code that expires', () => {
 
   it.each(['callback', 'poller'])(
     'becomes PAID after it FAILED when the money arrived after all, by the %s',
-    async (sign) => {
+    async (source) => {
       const { id, uri } = await charge(service, { pix: { expirationSeconds } })
       const late = await openQuietBank(service, manualClock(new Date(service.clock.now().getTime() + 590_000)))
       service.clock.advance(expirationSeconds * 1000 + 5 * minuteMs)
@@ -324,7 +324,7 @@ describe('a code that expires', () => {
       await untilStatus(service, id, 'FAILED')
       // A bank whose clock is stopped: for the bank the code has not expired.
       const payment = await late.payQuietly(uri)
-      if (sign === 'callback') await sendCallback(service, { pix: [payment] })
+      if (source === 'callback') await sendCallback(service, { pix: [payment] })
       else {
         await service.db.query(sql`update acquirer_cursors set listed_until = listed_until - interval '30 minutes'`)
         await service.runJob('transactions.poll')

@@ -20,8 +20,8 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** The service's account at its simulated network, named like one at a PSP. */
-async function set(callbacks: object): Promise<void> {
+/** Writes a settings file in which the service's account at its simulated network is like an account at a PSP. */
+async function writeSettings(callbacks: object): Promise<void> {
   const acquirer = {
     name: 'simulator',
     dialect: 'generic',
@@ -39,7 +39,7 @@ async function set(callbacks: object): Promise<void> {
 const request = async () => await line.runJson<{ url: string }>(['acquirer', 'callback-url', 'simulator'])
 
 it('prints exactly the address at which the service accepts callbacks', async () => {
-  await set({})
+  await writeSettings({})
   const [row] = await service.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
   const { url, ...others } = await request()
   expect(url).toBe(row?.url)
@@ -58,9 +58,9 @@ it('uses the address that the service last had, and recognizes the built-in simu
 })
 
 it('prints another one for another version and host, and what a call must present', async () => {
-  await set({})
+  await writeSettings({})
   const { url: first } = await request()
-  await set({
+  await writeSettings({
     register: false,
     version: 2,
     baseUrl: 'https://callbacks.example.com',
@@ -77,9 +77,9 @@ it('prints another one for another version and host, and what a call must presen
 })
 
 it('says what to do about a wrong name or setting', async () => {
-  await set({})
+  await writeSettings({})
   await line.expectFailure(['acquirer', 'callback-url', 'other'], /There is no acquirer other\. .* defines simulator\./)
-  await set({ clientCertificate: { sha256: ['abc'] }, version: 0 })
+  await writeSettings({ clientCertificate: { sha256: ['abc'] }, version: 0 })
   await line.expectFailure(
     ['acquirer', 'callback-url', 'simulator'],
     /callbacks\.clientCertificate\.sha256\[0\] must be a SHA-256 fingerprint[\s\S]*callbacks\.version must be a whole number/,

@@ -64,7 +64,7 @@ describe('a callback', () => {
     ['as text', { 'content-type': 'text/plain' }],
     ['as a form', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['with a character set', { 'content-type': 'application/json;charset=UTF-8' }],
-    ['as nothing', {}],
+    ['without a content type', {}],
   ])('is read as JSON when it is sent %s', async (_, headers) => {
     const { id, uri } = await charge(service)
     const payment = await bank.payQuietly(uri)
@@ -145,7 +145,7 @@ describe('a callback', () => {
     ['deep lists among payments', `{"pix":[${'['.repeat(400_000)}${']'.repeat(400_000)}]}`],
     ['deep objects', `${'{"pix":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
     ['a prototype', '{"__proto__":{"pix":[]},"pix":[{"constructor":{"prototype":{}}}]}'],
-    ['bytes that are no text', '{"pix":["\ud800'],
+    ['a string without an end', '{"pix":["\ud800'],
   ])('crafted to break the parser is refused and counted: %s', async (_, body) => {
     const before = { kept: await countKept(), refused: await countRefused('unreadable') }
     expect((await post(body)).status).toBe(422)

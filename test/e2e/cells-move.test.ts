@@ -51,7 +51,7 @@ describe('a merchant that moves from a to b', () => {
   const available = async (name: Name) => (await balancesOf(cells[name])).available
   const address = 'https://b.example.com'
 
-  it('creates nothing new in a: the error names the other cell; repeated requests get their first response', async () => {
+  it('creates nothing new in a: the error has b’s address; repeated requests get their first response', async () => {
     const body = { amount: 700, paymentMethod: 'PIX', pix: {}, idempotencyKey: 'before the move' }
     const first = await cells.a.call('/transaction', { body })
     expect(first.status, first.text).toBe(201)
@@ -74,7 +74,7 @@ describe('a merchant that moves from a to b', () => {
     expect(again).toMatchObject({ status: 201, body: { id: first.body.id } })
   })
 
-  it('keeps in a what is there: a charge is paid, refunded, and in the statement', async () => {
+  it('keeps in a what is there: a charge is paid and refunded', async () => {
     const { body } = await cells.a.call<{ data: { id: string; status: string; pixResponse?: { uri: string } }[] }>(
       '/transaction?status=PIX_QRCODE_GENERATED',
     )
@@ -89,7 +89,7 @@ describe('a merchant that moves from a to b', () => {
     await untilStatus(cells.a, open?.id ?? '', 'PAID')
   })
 
-  it('takes its balance along once, whatever is repeated or interrupted', async () => {
+  it('takes a part of its balance along once, whatever is repeated or interrupted', async () => {
     const before = { a: await available('a'), b: await available('b') }
     const folder = await mkdtemp(join(tmpdir(), 'guiche-move-'))
     folders.push(folder)
@@ -132,7 +132,7 @@ describe('a merchant that moves from a to b', () => {
     }
   })
 
-  it('is on the operator’s page over all cells, which says what could not be read', async () => {
+  it('is on the operator’s page of the other cells, which says what could not be read', async () => {
     const email = await inviteUser(cells.a, { role: 'read_only' })
     const browser = await openBrowser(cells.a, { email, password })
     const { body, text } = await browser.call<CellsView>('/dashboard/api/cells')
@@ -173,7 +173,7 @@ describe('a merchant that moves from a to b', () => {
   })
 })
 
-it('reads no more of a cell’s answer than metrics can have', async () => {
+it('stops reading a cell’s answer that is longer than any metrics', async () => {
   const chunk = Buffer.alloc(64 * 1024, '#')
   const chunksMax = 1_000
   let sent = 0

@@ -31,7 +31,7 @@ beforeAll(async () => {
   const [a, b] = await Promise.all(
     names.map(async (CELL) => await startTestService({ environment: { CELL, TOKEN_LIFETIME_SECONDS: '86400' } })),
   )
-  if (!a || !b) throw new Error('two services were started')
+  if (!a || !b) throw new Error('a service is missing')
   cells = { a, b }
 })
 afterAll(async () => {
@@ -113,7 +113,7 @@ it('a database can be given a cell later, but never another one', async () => {
     return body.access_token
   }
   expect(await token(alone)).toMatch(new RegExp(`^${prefixesOf('c').accessToken}`))
-  // What was given out before is still good.
+  // Ids, tokens and codes from before are still valid.
   const fetched = await named.call(`/transaction/${id}`, { token: alone.token })
   expect(fetched.status).toBe(200)
   await alone.call('/sandbox/payment', { body: { uri } })

@@ -13,7 +13,7 @@ const { routes, schemas } = await collectRoutes()
 const compileValidator = createValidator({ checkWebhookUrl: () => null })
 const compileSerializer = buildSerializers()(schemas)
 
-// A route's schemas are compiled on its first request: this test requests all routes.
+// The service compiles a route's schemas on its first request. This test compiles those of all routes.
 it.each(routes)('$method $url can be checked and answered as its schemas say', ({ method, url, schema }) => {
   for (const httpPart of ['body', 'querystring', 'params', 'headers'] as const) {
     const part = schema[httpPart]

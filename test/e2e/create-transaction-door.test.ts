@@ -7,7 +7,7 @@ import { smallestTransaction, startTestService, type TestService } from '../supp
 import { text } from '../support/transaction-fields.ts'
 
 let service: TestService
-/** The same database, with every limit and check of a service on the internet. */
+/** Another service on the same database, with rate limits and without private webhook addresses. */
 let strictService: TestService
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ describe('webhookUrl', () => {
     'https://10.0.0.1/hook',
     'https://[::1]/hook',
     'https://shop/hook',
-    // An address without a top-level domain.
+    // An IP address has no top-level domain, even when it is public.
     'https://8.8.8.8/hook',
     'https://[2606:4700:4700::1111]/hook',
     'https://shop.example.com:22/hook',
@@ -66,7 +66,7 @@ describe('webhookUrl', () => {
     expect(answer).toEqual(expect.objectContaining({ status: 201 }))
   })
 
-  /** As a client of its own, which is below every limit. */
+  /** Creates as a new client, which has not reached any limit. */
   async function callStrictly(body: unknown) {
     return await strictService.call<Problem>('/transaction', { body, token: (await addTestClient(service)).token })
   }
@@ -223,7 +223,7 @@ describe('routing and limits', () => {
     }
   })
 
-  it.each([text(65), 'a b', '"quoted"', 'é', ''])('creates one if it was %j', async (id) => {
+  it.each([text(65), 'a b', '"quoted"', 'é', ''])('replaces an X-Request-Id that is %j', async (id) => {
     const answer = await post(smallestTransaction({ amount: 0 }), { 'x-request-id': id })
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
     expect((answer.body as unknown as Problem).requestId).toBe(answer.headers.get('x-request-id'))
@@ -348,7 +348,7 @@ it('uses no idempotency key on a refusal', async () => {
   expect([created.status, created.headers.get('idempotent-replayed')]).toEqual([201, null])
 })
 
-it('gets a connection however many lists of another merchant wait', async () => {
+it('a create gets a database connection however many lists of another merchant wait', async () => {
   const another = await addTestClient(service)
   let release = () => {}
   const released = new Promise<void>((resolve) => {
@@ -358,7 +358,7 @@ it('gets a connection however many lists of another merchant wait', async () => 
   const isLocked = new Promise<void>((resolve) => {
     started = resolve
   })
-  // Every list reads this table, and no create does.
+  // Every list of transactions reads this table, and no create does.
   const holding = service.db.transaction(async (tx) => {
     await tx.query(sql`lock table refunds in access exclusive mode`)
     started()

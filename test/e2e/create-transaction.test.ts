@@ -27,7 +27,7 @@ async function countTransactions(db: Db): Promise<number> {
 
 describe('a request', () => {
   it.each(fields.filter(({ accepted }) => accepted.length > 0))(
-    'may have as $field what its row allows',
+    'may have the valid values of $field',
     async ({ field, accepted }) => {
       for (const value of accepted) {
         const answer = await post(withMember(fullTransaction(), field, value))
@@ -36,7 +36,7 @@ describe('a request', () => {
     },
   )
 
-  it.each(fields)('refuses invalid values of $field', async ({ field, refused }) => {
+  it.each(fields)('may not have invalid values of $field', async ({ field, refused }) => {
     const before = await countTransactions(service.db)
     for (const value of refused) {
       const answer = await post(withMember(fullTransaction(), field, value))

@@ -37,8 +37,8 @@ async function passHours(hours: number): Promise<void> {
   developer = await browserOf('developer', merchantId)
 }
 
-/** The owner of another merchant, just created. */
-async function foreigner(): Promise<Browser> {
+/** Creates another merchant, and signs in as its owner. */
+async function ownerOfAnother(): Promise<Browser> {
   const admin = await browserOf('admin')
   const body = { name: 'Another shop', scopes: ['webhook.read', 'webhook.write'] }
   const { clientId } = (await admin.call('/dashboard/api/client', { body })).body
@@ -56,7 +56,7 @@ async function deliveries(query = '', who = developer): Promise<Delivery[]> {
   return answer.body.data
 }
 
-/** Until every delivery was tried, and none is tried again before the clock advances. */
+/** Waits until every delivery was tried. None is tried again before the clock advances. */
 async function untilNoneIsDue(): Promise<void> {
   await eventually(async () => {
     const due = await service.db.query(sql`
@@ -77,7 +77,7 @@ const inPeriod = (period: Record<string, string>, ...states: string[]) => {
   return query.toString()
 }
 
-/** Paid charges. Their two events each got the receiver's current answer. */
+/** Creates and pays charges. Each has two events, which get the receiver's current answer. */
 async function payMany(count: number): Promise<string[]> {
   const ids: string[] = []
   for (let made = 0; made < count; made += 1) {
@@ -128,7 +128,7 @@ describe('the deliveries of a merchant', () => {
 
   it('are not visible to others', async () => {
     const [one] = await deliveries()
-    const other = await foreigner()
+    const other = await ownerOfAnother()
     expect(await deliveries('', other)).toEqual([])
     // A merchant's people see their own, whatever merchant they name.
     expect(await deliveries(`?clientId=${service.sandbox.clientId}`, other)).toEqual([])
@@ -187,7 +187,7 @@ describe('a test event to the URL of a record', () => {
       body: { eventType: 'transaction.paid' },
     })
     expect([none.status, none.body.detail]).toEqual([422, 'The transaction has no webhookUrl of its own.'])
-    const foreign = await (await foreigner()).call(path, { body: { eventType: 'transaction.paid' } })
+    const foreign = await (await ownerOfAnother()).call(path, { body: { eventType: 'transaction.paid' } })
     expect(foreign.status).toBe(404)
   })
 })
@@ -277,7 +277,7 @@ describe('the resend of selected deliveries', () => {
       })),
     }
     const request = async () => await developer.call(`${path}/selection`, { method: 'PUT', body })
-    const otherOwner = await foreigner()
+    const otherOwner = await ownerOfAnother()
     expect((await otherOwner.call(`${path}/selection`, { method: 'PUT', body })).body.count).toBe(0)
     const answers = await Promise.all([request(), request()])
     expect(answers.map((answer) => [answer.status, answer.body.count])).toEqual([
@@ -315,7 +315,7 @@ describe('failing deliveries', () => {
       last = data
       return { waiting: sum('waiting') - sum('failing'), failing: sum('failing'), givenUp: sum('givenUp') }
     }
-    // Those that were sent before are recorded.
+    // Waits until the results of all that was sent before are recorded.
     await eventually(
       async () => isDeepStrictEqual(await counted(), { waiting: 0, failing: 0, givenUp: 2 }),
       () => JSON.stringify(last),
@@ -378,7 +378,7 @@ describe('the secrets of a client', () => {
     expect(secrets.map(({ expiresAt }) => expiresAt)).toEqual([null, rotated.body.formerExpiresAt])
     expect(webhookSecrets).toHaveLength(1)
     expect(JSON.stringify(await kept())).not.toContain(String(rotated.body.secret))
-    expect((await (await foreigner()).call(path)).status).toBe(404)
+    expect((await (await ownerOfAnother()).call(path)).status).toBe(404)
     expect((await (await browserOf('finance', merchantId)).call(path)).status).toBe(403)
   })
 })

@@ -41,7 +41,7 @@ beforeAll(async () => {
   // The bank's own records, changed as if it had made a mistake.
   await service.db.query(sql`update simulator.pix set amount = 1900 where end_to_end_id = ${changed.endToEnd}`)
   await service.db.query(sql`delete from simulator.pix where end_to_end_id = ${gone.endToEnd}`)
-  // It closes the previous day when it starts, which is done before its first day ends.
+  // The service closes the previous day when it starts: wait for that before its first day ends.
   await eventually(async () => (await service.db.query(sql`select from closed_days`)).length === 1)
   service.clock.advance(24 * 60 * 60_000)
   const token = await fetchToken(service.baseUrl, service.sandbox)
@@ -90,7 +90,7 @@ async function untilDone(path: string, body: object): Promise<RequestedRunView> 
     },
     () => JSON.stringify(view),
   )
-  if (!view) throw new Error('it has just ended')
+  if (!view) throw new Error('the run was never read')
   return view
 }
 
@@ -124,7 +124,7 @@ describe('who may', () => {
     [`/suspense/${id}/return`],
   ]
 
-  it('read the ledger of all merchants: the operator’s readers, and no merchant’s people', async () => {
+  it('read the ledger of all merchants: admin, finance and read_only, and no merchant’s people', async () => {
     for (const path of readings) {
       const statuses = Object.fromEntries(
         await Promise.all(
@@ -161,7 +161,7 @@ describe('who may', () => {
     expect(set.body.data).toMatchObject([
       { ...rule, isInForce: true, examples: [{ amount: 1_000, fee: 200 }, { amount: 10_000, fee: 249 }, { fee: 500 }] },
     ])
-    // Whoever has not read that one does not undo it.
+    // A person who has not read that rule does not replace it.
     const late = await send(people.admin, '/fee', body, 'PUT')
     expect([late.status, late.body.code]).toEqual([409, 'change_not_possible'])
     const wrong = await send(people.finance, '/fee', { ...body, maximum: 100 }, 'PUT')
@@ -174,7 +174,7 @@ describe('who may', () => {
       (await get<{ data: FeeView[] }>(person, `/fee?clientId=${service.sandbox.clientId}`)).body.data.length
     expect(await feesOf(people.reader)).toBe(1)
     expect(await feesOf(people.financeOfMerchant)).toBe(1)
-    // Whatever merchant they name.
+    // Another merchant's people see their own fees, whatever merchant they name.
     expect(await feesOf(people.outsider)).toBe(0)
   })
 })
@@ -226,7 +226,7 @@ describe('a manual reconciliation', () => {
     const summary = await get<{ open: object[]; acquirers: string[] }>(people.reader, '/reconciliation')
     expect(summary.body).toMatchObject({
       acquirers: ['simulator'],
-      // Once each, also if the schedule has closed the day before.
+      // Once each, even if the schedule has already closed the day.
       open: expect.arrayContaining([
         { acquirer: 'simulator', class: 'amount', count: 1 },
         { acquirer: 'simulator', class: 'missing_at_acquirer', count: 1 },
@@ -237,7 +237,7 @@ describe('a manual reconciliation', () => {
     expect(action?.actor).toBe(`user:${people.finance.email}`)
   })
 
-  it('is restarted by another process after an interruption', { timeout: 300_000 }, async () => {
+  it('is restarted after an interruption', { timeout: 300_000 }, async () => {
     const { from, to } = windowOf(day)
     const runId = randomUUID()
     await service.db.query(sql`

@@ -67,7 +67,7 @@ describe('the lists', () => {
       amount: 4321,
       refunded: 0,
     })
-    // A filter of codes that are open reads only the merchants and days that have some.
+    // A filter for open codes reads only the merchants that have some, from the first day with one.
     const open = await read(admin, { status: ['PENDING', 'PIX_QRCODE_GENERATED'] })
     expect(idsOf(open)).toEqual(idsOf(all))
     const gama = await browserOf('owner', made.body.merchantId)
@@ -124,7 +124,7 @@ describe('the lists', () => {
     }
   })
 
-  it('sum what the filters leave, as the ledger and the transactions do', async () => {
+  it('sum what the filters leave: the transactions, their fees and their refunds', async () => {
     const admin = await browserOf('admin')
     const [first, second] = await chargeMany(service, 2)
     for (const one of [first, second]) {
@@ -162,7 +162,7 @@ describe('the lists', () => {
     expect(partly.body.data).toMatchObject([{ status: 'PAID', refunded: 400 }])
   })
 
-  it('have the webhooks of all merchants for the operator, the latest first, and of its own for a merchant', async () => {
+  it('show the webhooks of all merchants to the operator, newest first, and to a merchant only its own', async () => {
     type Item = { at: string; clientId: string; eventId: string; type: string; state: string; url: string }
     type Deliveries = { next: string | null; previous: string | null; searchedUntil: string | null; data: Item[] }
     let status = 500
@@ -233,7 +233,7 @@ describe('the lists', () => {
     expect((await read(owner, { tab: 'failing' })).data).toEqual([])
     expect(await summary(owner)).toMatchObject({ counts: [{ count: 0 }, { count: 0 }, { count: 0 }], worst: [] })
 
-    // Of the many that a merchant has, a page reads the latest, says how far, and continues there.
+    // Where a merchant has many, a page reads the latest, says how far it searched, and the next continues there.
     await service.db.query(sql`
       with old as (
         update webhook_deliveries set state = 'gone', receiver = 'https://old.example', created_at = created_at - interval '1 day'
@@ -281,7 +281,7 @@ describe('a search by name', () => {
     const support = await browserOf('support')
     const { clientId } = service.sandbox
     const [clients] = await service.db.query<{ count: number }>(sql`select count(*) as count from clients`)
-    const of = async (transactions: number) => {
+    const limitsWith = async (transactions: number) => {
       await service.db.query(sql`
         insert into customer_names_counted (merchant_id, until, transactions)
         select merchant_id, '-infinity', ${transactions} from clients where client_id = ${clientId}
@@ -295,18 +295,18 @@ describe('a search by name', () => {
       return [await areLimited({}), await areLimited({ clientId })]
     }
     const share = Math.floor(300_000 / (clients?.count ?? 1))
-    expect(await of(share)).toEqual([false, false])
-    expect(await of(share + 1)).toEqual([true, share === 300_000])
-    expect(await of(300_001)).toEqual([true, true])
+    expect(await limitsWith(share)).toEqual([false, false])
+    expect(await limitsWith(share + 1)).toEqual([true, share === 300_000])
+    expect(await limitsWith(300_001)).toEqual([true, true])
     // Merchants with fewer than 1,000 transactions are not counted. Together they may have more than a search reads.
     const estimate = async (transactions: number) =>
       await service.db.query(sql`
         select pg_restore_relation_stats(
           'schemaname', 'public', 'relname', 'transactions', 'reltuples', ${transactions}::real)`)
     await estimate(300_001)
-    expect(await of(0)).toEqual([true, false])
+    expect(await limitsWith(0)).toEqual([true, false])
     await estimate(300_000)
-    expect(await of(0)).toEqual([false, false])
+    expect(await limitsWith(0)).toEqual([false, false])
   })
 })
 

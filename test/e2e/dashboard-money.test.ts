@@ -84,7 +84,7 @@ async function actionsOf(recordId: string) {
 const listPending = async (person: Browser, query = '') =>
   (await person.call<{ total: number; data: PendingReview[] }>(`/dashboard/api/withdrawal/pending-review${query}`)).body
 
-describe('a withdrawal above the limit', () => {
+describe('a withdrawal above the approval threshold', () => {
   it('that a person requested is approved by another, and by the requester neither in the dashboard nor at the command line', async () => {
     const { finance, admin } = people
     const id = await requestAs(finance, { amount: 20_000 })
@@ -214,7 +214,7 @@ describe('a withdrawal', () => {
     expect((await post(people.admin, '/withdrawal/preview', { amount: 1_000, key })).status).toBe(422)
   })
 
-  it('has limits that the operator changes, and that all of the merchant’s people read', async () => {
+  it('has limits that the operator changes, and that the merchant’s owner reads', async () => {
     const path = `/dashboard/api/withdrawal-limits?clientId=${service.sandbox.clientId}`
     const change = async (person: Browser, body: object) => await person.call(path, { method: 'PATCH', body })
     expect((await change(people.finance, { perDay: 90_000_00 })).body).toMatchObject({
@@ -353,8 +353,8 @@ describe('a dispute', () => {
   })
 })
 
-describe('another merchant’s record', () => {
-  it('is not found by others, on any of these routes', async () => {
+describe('a merchant’s record', () => {
+  it('is not found by another merchant, on any of these routes', async () => {
     const { id: transactionId } = await payOne(service)
     const pending = await requestWithdrawal(service, { amount: 70_000 })
     const { outsider } = people

@@ -37,12 +37,12 @@ async function find(browser: Browser, text: string, clientId?: string) {
 }
 
 describe('the overview', () => {
-  it('counts today, for all merchants, one, or an unknown one', async () => {
+  it('counts today, for all merchants or one, and does not find an unknown one', async () => {
     const admin = await browserOf('admin')
     const paid = await chargeMany(service, 3)
     for (const { uri } of paid.slice(1)) await payAt(service, uri)
     for (const { id } of paid.slice(1)) await untilStatus(service, id, 'PAID')
-    // Older than the figures in the cache.
+    // The cached figures expire.
     service.clock.advance(6_000)
     const all = await admin.call('/dashboard/api/overview?days=7')
     expect(all.status).toBe(200)
@@ -214,7 +214,7 @@ describe('a client', () => {
     const scopes = ['transaction.read', 'balance.read']
     const change = { method: 'PATCH', body: { scopes, before: ['transaction.read'] } }
     expect((await admin.call(path, change)).body.scopes).toEqual(scopes)
-    // Read before that change, it would undo another person's.
+    // Based on the scopes before that change, it would undo another person's change.
     expect(await admin.call(path, change)).toMatchObject({ status: 409, body: { code: 'change_not_possible' } })
     // Neither another client nor a text of unlimited length gets into the audit log with it.
     const forged = { ...change.body, clientId: service.sandbox.clientId, note: 'x'.repeat(60_000) }
@@ -274,7 +274,7 @@ describe('the system', () => {
     const released = await release()
     expect(released.body).toEqual({ released: frozen.payoutFreeze })
     expect((await release()).body).toEqual({ released: null })
-    // Only what changed something.
+    // The audit log has only what changed something.
     const rows = await service.db.query<{ action: string }>(
       sql`select action from audit_log where action like 'payouts.%' order by id`,
     )
@@ -351,7 +351,7 @@ describe('the first steps', () => {
 
 // Last: it moves the clock beyond the life of the access token.
 describe('the overview of a later day', () => {
-  it('compares with yesterday at the same time of day, without what was paid later', async () => {
+  it('compares with the seven days before at the same time of day, without what was paid later', async () => {
     const email = await inviteUser(service, { role: 'developer', merchantId })
     const dayMs = 24 * 3_600_000
     // Both charges on one day of Brasília.
@@ -377,7 +377,7 @@ describe('the overview of a later day', () => {
       return (await viewer.call('/dashboard/api/overview?days=7')).body as Seen
     }
     expect((await readAt(before + 50_000)).sameTime).toBeNull()
-    // One that the schedule began before the clock moved would note the day before at its end.
+    // A job that began before the clock moved would save an earlier day as the last one that is counted.
     await eventually(
       async () =>
         (await service.db.query(sql`select from jobs where name = 'transactions.count-minutes'`)).length === 0,
@@ -393,7 +393,7 @@ describe('the overview of a later day', () => {
     expect(late.merchants).toBeNull()
     expect(Date.parse(late.until)).toBe(Math.floor((before + dayMs) / 60_000 + 5) * 60_000)
 
-    // The operator sees the ranking.
+    // The operator has a ranking. It is empty: no charge was created today.
     const { merchants } = await readAt(before + 6 * 60_000, await inviteUser(service, { role: 'support' }))
     expect(merchants).toEqual([])
   })

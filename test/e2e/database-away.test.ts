@@ -115,7 +115,7 @@ it('answers 503 while its PostgreSQL is frozen or away, and goes on when it answ
   const { id, pixResponse } = (await created.json()) as { id: string; pixResponse: { uri: string } }
   const { url } = (await (await request(`/transaction/${id}/payment-link`)).json()) as { url: string }
   const key = parseSecretKey(secretKey)
-  if (!key) throw new Error('this is a key')
+  if (!key) throw new Error('the secret key is not valid')
 
   const resume = freeze(postgresProcesses(`${dataDir}/postgres`))
   cleanups.push(async () => resume())
@@ -141,7 +141,7 @@ it('answers 503 while its PostgreSQL is frozen or away, and goes on when it answ
   const outage = () =>
     running.lines.filter(({ msg }) => msg === 'requests were answered 503: the database is not available')
   await vi.waitFor(() => {
-    // All but the payment page: an outage that concerns one concerns the others.
+    // All but the payment page, which reports no outage; and few lines count them all.
     const counts = outage().map(({ count }) => Number(count))
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(answers.length - 1)
     expect(counts.length).toBeLessThan(answers.length / 4)
@@ -157,7 +157,7 @@ it('answers 503 while its PostgreSQL is frozen or away, and goes on when it answ
 
   // A server that answers, but whose commits wait for a synchronous standby that is gone.
   const server = await attachEmbeddedPostgres({ dataDir })
-  if (!server) throw new Error('it runs')
+  if (!server) throw new Error('PostgreSQL is not running')
   const options = {
     connectionString: asAdministrator(server.connectionString),
     connectionsMax: 1,

@@ -95,7 +95,7 @@ it('freezes payouts and reads the lists again when the database becomes an older
   await eventually(async () => (await fetchRefundable(service, id)).status === 'PAID')
   const other = await charge(service)
   const before = await counterOf(database.db)
-  // The mark that comes after them.
+  // Waits until the mark of the database has been set after both.
   await eventually(async () => {
     await charge(service)
     return (await counterOf(database.db)) > before + 1
@@ -118,8 +118,8 @@ it('freezes payouts and reads the lists again when the database becomes an older
   await service.runJob('transactions.poll')
   await eventually(async () => (await fetchRefundable(service, id)).status === 'PAID')
 
-  const desk = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
-  const release = async (body: object) => await desk.call('/dashboard/api/payout-freeze/release', { body })
+  const browser = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
+  const release = async (body: object) => await browser.call('/dashboard/api/payout-freeze/release', { body })
   expect(await release({ reason: 'I did not read why' })).toMatchObject({
     status: 422,
     body: { code: 'release_not_possible', errors: [{ field: 'isChecked', code: 'not_checked' }] },
@@ -129,7 +129,7 @@ it('freezes payouts and reads the lists again when the database becomes an older
   expect(await showPayoutFreeze(database.db)).toBeNull()
 })
 
-it('a poll that was running meanwhile does not undo that the lists are read again', async () => {
+it('a poll in progress does not prevent that the lists are read again', async () => {
   const service = await startTestService()
   cleanups.push(service.stop)
   const bank = await openQuietBank(service)
@@ -166,7 +166,7 @@ it('a poll that was running meanwhile does not undo that the lists are read agai
   await pollAll()
   for (const { until } of await cursors()) expect(until).toEqual(service.clock.now())
 
-  // Meanwhile, after the first of the older parts, which are read from the newest to the oldest.
+  // The same while a poll of returns reads the first of its older parts, which it reads from newest to oldest.
   const ended = new AbortController()
   let lists = 0
   whileListing = async () => {
@@ -212,7 +212,7 @@ it('notices at its start that the database is older than the file in DATA_DIR', 
   await db.query(sql`update database_mark set counter = 0`)
   await start()
   expect(await showPayoutFreeze(db)).not.toBeNull()
-  // It may have been sent already, and not every acquirer can tell.
+  // The pending withdrawal may have been sent already, and not every acquirer can tell.
   expect(await db.query(sql`select review_reason, check_at from withdrawals where id = ${id}`)).toEqual([
     { review_reason: 'approval', check_at: null },
   ])
@@ -239,7 +239,7 @@ it('notices at its start that the database is older than the file in DATA_DIR', 
   await expect(start()).rejects.toThrow(/database-mark\.json is damaged/)
 })
 
-it('notices that the database lacks one transaction that was acknowledged', async () => {
+it('notices that the database lacks one of its transactions whose commit was acknowledged', async () => {
   const database = await createTestDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'guiche-mark-'))
   const { db } = database

@@ -35,14 +35,14 @@ beforeAll(async () => {
       await mergeLimits(tx, { merchantId, ...defaultLimits, perDay: null, perNight: null, approvalAbove: 10_000 }),
   )
   await fund(service, 50_000_000)
-  const enter = async (role: string, of: string | null = null) =>
+  const signIn = async (role: string, of: string | null = null) =>
     await openBrowser(service, { email: await inviteUser(service, { role, merchantId: of }), password })
   people = {
-    admin: await enter('admin'),
-    finance: await enter('finance'),
-    support: await enter('support'),
-    owner: await enter('owner', merchantId),
-    outsider: await enter('owner', (await addTestClient(service)).merchantId),
+    admin: await signIn('admin'),
+    finance: await signIn('finance'),
+    support: await signIn('support'),
+    owner: await signIn('owner', merchantId),
+    outsider: await signIn('owner', (await addTestClient(service)).merchantId),
   }
 })
 afterEach(async () => await expectLedgerConsistent(service))
@@ -263,7 +263,7 @@ describe('what needs attention', () => {
     expect(await attention(people.finance)).toMatchObject([
       { kind: 'withdrawals_to_approve', count: 1, amount: 80_000 },
     ])
-    // Of more than a hundred, the first hundred with one that this person may approve count.
+    // They are read in pages of a hundred: the first page with one that this person may approve is counted.
     const copies = await service.db.query<{ id: string }>(sql`
       insert into withdrawals (id, merchant_id, ${pendingColumns})
       select gen_random_uuid(), merchant_id, ${pendingColumns} from withdrawals, generate_series(1, 99)
@@ -291,7 +291,7 @@ describe('what needs attention', () => {
     expect(await attention(people.admin)).toEqual([])
   })
 
-  it('includes proposals, money in suspense, disputes near their deadline, and a payout freeze', async () => {
+  it('includes proposals, money in suspense, disputes near or past their deadline, and a payout freeze', async () => {
     await people.finance.call(`/dashboard/api/withdrawal-limits?clientId=${service.sandbox.clientId}`, {
       method: 'PATCH',
       body: { approvalAbove: 90_000 },
@@ -305,9 +305,9 @@ describe('what needs attention', () => {
     expect(await kindsSeenBy(people.owner)).toEqual([])
     service.clock.advance(5 * 24 * 60 * 60_000)
     await freezePayouts(service.db, { reason: 'A test', now: service.clock.now() })
-    const enter = async (role: string, of: string | null = null) =>
+    const signIn = async (role: string, of: string | null = null) =>
       await openBrowser(service, { email: await inviteUser(service, { role, merchantId: of }), password })
-    const [admin, owner, support] = [await enter('admin'), await enter('owner', merchantId), await enter('support')]
+    const [admin, owner, support] = [await signIn('admin'), await signIn('owner', merchantId), await signIn('support')]
     const expected = ['payouts_frozen', 'disputes_due', 'proposals_to_approve', 'suspense_waits']
     expect((await kindsSeenBy(admin)).filter((kind) => kind !== 'alerts_open')).toEqual(expected)
     expect(await kindsSeenBy(owner)).toEqual(['disputes_due'])

@@ -63,7 +63,7 @@ describe('guiche try', () => {
 })
 
 describe('guiche trigger', () => {
-  // The others are on the way to one of these.
+  // The other events occur on the way to one of these.
   const last: Triggered[] = [
     ...(['transaction.failed', 'transaction.refunded', 'transaction.infraction'] as const),
     ...(['withdrawal.failed', 'withdrawal.canceled', 'withdrawal.refunded'] as const),
@@ -127,7 +127,7 @@ describe('guiche listen', () => {
     onTestFinished(async () => await rm(home, { recursive: true }))
     return home
   }
-  /** What `listen` keeps for its next run. */
+  /** The file that `listen` keeps for its next run. */
   const findSaved = async (home: string) => {
     const [name = ''] = await readdir(join(home, '.guiche'))
     return join(home, '.guiche', name)
@@ -144,7 +144,7 @@ describe('guiche listen', () => {
     const [first, tail] = [start(home, args), start(home, ['tail', '--json', '--type', 'transaction.paid'])]
     await eventually(() => first.output.err.includes('Ctrl-C'))
     expect(first.output.err).toContain(`Signed with ${service.sandbox.webhookSecret}`)
-    // It shows what happens after its start, and does not say when that is.
+    // `tail` shows what happens after its start, and does not say when it has started.
     const early: string[] = []
     await eventually(async () => {
       early.push(await pay())
@@ -204,7 +204,7 @@ describe('guiche listen', () => {
       ...['trigger', 'transaction.paid', '--webhook-url', receiver.url],
     ])
     await receiver.waitFor('transaction.paid', isOf(recordId), patience)
-    // Until then the resend would be the attempt that is being recorded.
+    // Before that, the result of the first attempt would count as the result of the resend.
     await eventually(async () => {
       const [row] = await service.db.query<{ state: string }>(
         sql`select state from webhook_deliveries where id = ${id}`,
@@ -251,7 +251,7 @@ describe('guiche mcp', () => {
       'PAID',
     ])
     const answers = [one, transactions, await call('list_events'), await call('get_statement', { limit: 5 })]
-    // Nor the payer of the simulated bank.
+    // The payer of the simulated bank is left out as well.
     expect(JSON.stringify(answers)).not.toMatch(/maria|silva|52998224725|529\.982|payer|customer/i)
     expect(await call('get_balance')).toMatchObject({ available: expect.any(Number) })
     expect(await call('search_withdrawals')).toMatchObject({ total: expect.any(Number) })

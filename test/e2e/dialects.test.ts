@@ -20,7 +20,7 @@ import { eventually, startTestReceiver, type TestReceiver } from '../support/web
 /*
  * The gateway and a PSP with mutual TLS between them, in the dialect of each PSP: the README's steps, a refund, a
  * dispute (MED) and a withdrawal. The gateway knows the PSP only from the settings file that the simulator writes.
- * several-psps.test.ts has them as separate processes.
+ * test/system/several-psps.test.ts runs the gateway as a separate process, with two PSPs.
  */
 
 const withDisputes = ['generic', 'efi']
@@ -58,7 +58,7 @@ it.each(dialectNames)('charges, is paid, refunds, is disputed and pays out: %s',
   expect(refund.status, JSON.stringify(refund.body)).toBe(201)
   await shop.until(first.id, ({ amountRefunded, status }) => amountRefunded === 400 && status === 'PAID')
 
-  // No callback arrives. The list has the payment, after some empty periods.
+  // No callback arrives: the payment is found in the PSP's list, which was read for empty periods as well.
   await shop.buy(1_000, { behaviour: 'callback_never' })
 
   const second = await shop.buy(2_000)
@@ -199,7 +199,7 @@ async function dispute(shop: Shop, { id, endToEnd }: { id: string; endToEnd: str
 
 async function register(db: Db, secretKey: string) {
   const key = parseSecretKey(secretKey)
-  if (!key) throw new Error('a new key is one')
+  if (!key) throw new Error('the new key is not valid')
   const clock = { now: () => new Date() }
   return await db.transaction(
     async (tx) => await createMerchant(tx, { clock, key }, { name: 'A shop', scopes: [...scopes] }),

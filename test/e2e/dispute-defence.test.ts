@@ -148,7 +148,7 @@ describe('the list of disputes', () => {
     expect(countsOf(await list(admin, undefined, { from: today, until: today }))).toMatchObject({ to_answer: 20 })
     expect(await list(admin, undefined, { until: '2020-01-01' })).toMatchObject({ data: [], counts: [] })
     expect((await list(admin, 'lost', { clientId: service.sandbox.clientId })).data).toHaveLength(1)
-    // Another merchant sees none of them, even by the name of their client.
+    // Another merchant sees none of them, even if it names their client.
     for (const filters of [{}, { clientId: service.sandbox.clientId }])
       expect(await list(outsider, undefined, filters)).toMatchObject({ data: [], counts: [], unattributed: [] })
   })
@@ -240,7 +240,7 @@ describe('a defence', () => {
     expect(await toAnswer()).toBe(false)
     await decide(service, reference, 'reject')
     await pollUntil(service, id, 'PAID')
-    // A PSP that reopens a dispute takes another defence.
+    // A PSP that reopens a dispute accepts another defence.
     await service.db.query(sql`delete from simulator.defences where dispute_id = ${reference}`)
     await service.db.query(sql`
       update simulator.disputes set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
@@ -302,7 +302,7 @@ describe('a defence', () => {
     expect((await owner.call(`${path}/file/${body.files[0]?.id}`)).status).toBe(404)
   })
 
-  it('is changed only by who may, and its files stay with their merchant and dispute', async () => {
+  it('is changed only by those who may, and its files stay with their merchant and dispute', async () => {
     const [one, other] = [await openCase(), await openCase()]
     const { body } = await upload(one.path, Buffer.from('prova'), 'prova.txt')
     const file = `/file/${body.files[0]?.id}`
@@ -328,7 +328,7 @@ describe('a file of a defence', () => {
     ['a page after some text', Buffer.from('proof\n<script>alert(1)</script>'), 'proof.txt'],
     ['an SVG', Buffer.from('\ufeff <svg xmlns="http://www.w3.org/2000/svg"/>'), 'proof.png'],
     ['text that is not UTF-8', Buffer.from([0x61, 0xff, 0xfe]), 'proof.txt'],
-  ])('is refused if it is %s under another name', async (_, content, name) => {
+  ])('is refused if it is %s, whatever its name', async (_, content, name) => {
     const { path } = await openCase()
     expect(whyOf(await upload(path, content, name))).toEqual([422, 'validation_failed', 'file invalid_format'])
   })
@@ -371,7 +371,7 @@ describe('a file of a defence', () => {
   })
 })
 
-it('needs attention near the deadline until it is answered, and again if the PSP refuses it as too late', async () => {
+it('a dispute needs attention near its deadline until it is answered, also after a late defence', async () => {
   await service.db.query(sql`update disputes set answered_at = ${service.clock.now()} where state = 'open'`)
   const { path } = await openCase()
   const attention = async () => {

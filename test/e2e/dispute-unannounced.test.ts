@@ -28,7 +28,7 @@ import { balanceChanges, balancesOf, expectLedgerConsistent, merchantOf, refusal
 
 const bought = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
 
-describe('an unannounced return under MED, reported by callback', () => {
+describe('an unannounced return under MED, at a bank with callbacks', () => {
   let service: TestService
   beforeAll(async () => {
     service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
@@ -46,7 +46,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     const transaction = await fetchRefundable(service, id)
     expect(transaction).toMatchObject({ infractionDate: service.clock.now().toISOString(), amountRefunded: 0 })
     expect(statusesOf(transaction)).toEqual([...bought, 'INFRACTION'])
-    // However many times it is reported: by the list of payments, and by callbacks.
+    // However often the list of payments reports it after the callback.
     for (let polls = 0; polls < 3; polls += 1) await service.runJob('transactions.poll')
     await sleep(200)
     expect(await disputesOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
@@ -199,7 +199,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     await bank.close()
   })
 
-  it('is posted whole beside a refund that failed, was made after all, and is corrected', async () => {
+  it('is posted in full after the correction of a refund that failed and was made after all', async () => {
     const { id, endToEnd } = await payOne(service)
     const { merchantId } = await keyOf(id)
     const refundId = await forgeFailedRefund(service, { merchantId, transactionId: id, amount: 400 })
@@ -238,8 +238,6 @@ describe('an unannounced return under MED, reported by callback', () => {
     for (const { id } of payments)
       expect(await disputesOf(service, id)).toMatchObject([{ state: 'returned', amount: 400 }])
   })
-
-  /** A bank that returns more than was paid: the simulator would refuse. */
 })
 
 describe('at a bank without callbacks', () => {
@@ -340,7 +338,7 @@ describe('at a bank without callbacks', () => {
 
   it('a refund that is refused while its payment is disputed leaves its money blocked', async () => {
     const { service } = network
-    // Refused after it was accepted.
+    // The bank accepts a refund of this amount, and refuses it afterwards.
     const { id, endToEnd } = await payOne(service, 800_001)
     const refundId = await refund(service, id)
     await eventually(
@@ -367,7 +365,7 @@ describe('at a bank without callbacks', () => {
   it('a refund that is refused because of a return under MED finds that return', async () => {
     const { service } = network
     const { id, endToEnd } = await payOne(service)
-    const refundId = await requestRefused(id)
+    const refundId = await requestLostRefund(id)
     await returnUnannounced(service, endToEnd)
     const money = await balanceChanges(service, async () => {
       await repeatUntil(id, refundId, 'FAILED')
@@ -377,7 +375,7 @@ describe('at a bank without callbacks', () => {
   })
 
   /** Requests a refund that does not reach the bank. */
-  async function requestRefused(id: string): Promise<string> {
+  async function requestLostRefund(id: string): Promise<string> {
     const put = ['PUT', '/devolucao/'] as const
     const before = network.countRequests(...put)
     network.disturb(...put, 'time_out_before')

@@ -141,7 +141,7 @@ describe('a merchant that has spent the money already', () => {
 })
 
 describe('a refund in process when its payment is disputed', () => {
-  // Stays in process for ten minutes.
+  // A refund of this amount stays in process for ten minutes.
   const slow = 800_002
 
   it('is not blocked, and is posted while the transaction is BLOCKED', async () => {
@@ -213,7 +213,7 @@ describe('a refund in process when its payment is disputed', () => {
 })
 
 describe('a payment that is disputed more than once', () => {
-  /** The simulated bank has only one open dispute at a time: this is another bank's. */
+  /** The simulated bank opens only one dispute of a payment at a time: a second one is added to its table. */
   async function openBeside(endToEnd: string, amount: number): Promise<string> {
     const reference = randomUUID()
     const now = service.clock.now()
@@ -328,7 +328,7 @@ describe('the operator', () => {
     expect(await disputesOf(service, id)).toEqual([{ state: 'rejected', amount: 400 }])
   })
 
-  it('and the acquirer’s later report mean the same dispute', async () => {
+  it('enters a dispute that the acquirer reports later: it is the same dispute', async () => {
     const { id, endToEnd } = await payOne(service)
     await open(id)
     const reference = await dispute(service, endToEnd)
@@ -374,7 +374,7 @@ describe('the operator', () => {
     ).toBe('infraction_not_possible')
   })
 
-  it('and a concurrent refund: one of the two succeeds', async () => {
+  it('enters a dispute even while a refund of the payment is requested', async () => {
     const { id } = await payOne(service)
     const [refunded, opened] = await Promise.allSettled([requestRefund(service, id), open(id)])
     const { status } = await fetchRefundable(service, id)

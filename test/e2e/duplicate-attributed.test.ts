@@ -19,8 +19,8 @@ afterAll(async () => await service.stop())
 /** The bank refuses to return this amount, so a second payment stays in suspense. */
 const amount = 800_004
 
-/** A duplicate payment of one transaction that pays another: the ids of both, and the payment's. */
-async function matchSecond(): Promise<{ named: string; paid: string; second: string }> {
+/** Attributes a second payment of one transaction to another. Returns the ids of both, and the payment's endToEndId. */
+async function attributeSecond(): Promise<{ named: string; paid: string; second: string }> {
   const { id: named } = await payWithFault(service, 'twice', { amount })
   let suspended: { id: string; end_to_end: string } | undefined
   await eventually(async () => {
@@ -39,14 +39,14 @@ async function matchSecond(): Promise<{ named: string; paid: string; second: str
 
 describe('a duplicate payment that is attributed to another transaction than it names', () => {
   it('is disputed at that transaction', async () => {
-    const { named, paid, second } = await matchSecond()
+    const { named, paid, second } = await attributeSecond()
     await dispute(service, second)
     await pollUntil(service, paid, 'BLOCKED')
     expect((await fetchTransaction(service, named)).status).toBe('PAID')
   })
 
   it('is returned at that transaction when the bank returned it without announcing it', async () => {
-    const { named, paid, second } = await matchSecond()
+    const { named, paid, second } = await attributeSecond()
     await returnUnannounced(service, second)
     await eventually(async () => (await fetchTransaction(service, paid)).status === 'INFRACTION')
     expect(await disputesOf(service, paid)).toEqual([{ state: 'returned', amount }])
