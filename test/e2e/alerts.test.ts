@@ -135,10 +135,10 @@ it('sends one message on each channel when a condition begins, each day while it
 })
 
 it('shows open and ended alerts to the operator, in the language of the screen', async () => {
-  const desk = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
+  const admin = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
   type List = { data: { title: string; endedAt: string | null }[] }
   const list = async (language: string) =>
-    (await desk.call<List>(`/dashboard/api/alerts?language=${language}`)).body.data
+    (await admin.call<List>(`/dashboard/api/alerts?language=${language}`)).body.data
   const alertsTitled = (alerts: List['data'], title: string) => alerts.filter((one) => one.title === title)
   expect(alertsTitled(await list('en'), frozen)).toMatchObject([{ endedAt: expect.any(String) }])
   await freeze()
@@ -151,10 +151,10 @@ it('shows open and ended alerts to the operator, in the language of the screen',
 })
 
 it('does not show a job that no process knows as the oldest that waits, as the alert does not', async () => {
-  const desk = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
+  const admin = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
   await service.db.query(sql`
     insert into jobs (name, payload, run_at, attempts_max) values ('unknown', '{}', now() - interval '1 day', 1)`)
-  const { jobs } = (await desk.call<{ jobs: { oldestDueSeconds: number } }>('/dashboard/api/system')).body
+  const { jobs } = (await admin.call<{ jobs: { oldestDueSeconds: number } }>('/dashboard/api/system')).body
   expect(jobs.oldestDueSeconds).toBeLessThan(80_000)
   await service.db.query(sql`delete from jobs where name = 'unknown'`)
 })

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const newEndToEndId = () => `E${randomBytes(16).toString('hex').slice(1)}`
 
-async function post(body: string, headers: Record<string, string> = { 'content-type': 'application/json' }) {
+async function post(body: string | Buffer, headers: Record<string, string> = { 'content-type': 'application/json' }) {
   const answer = await request(`${url}/pix`, { method: 'POST', body, headers })
   return { status: answer.statusCode, text: await answer.body.text() }
 }
@@ -145,7 +145,8 @@ describe('a callback', () => {
     ['deep lists among payments', `{"pix":[${'['.repeat(400_000)}${']'.repeat(400_000)}]}`],
     ['deep objects', `${'{"pix":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
     ['a prototype', '{"__proto__":{"pix":[]},"pix":[{"constructor":{"prototype":{}}}]}'],
-    ['a string without an end', '{"pix":["\ud800'],
+    ['a string without an end', '{"pix":["'],
+    ['bytes that are not UTF-8', Buffer.from([...Buffer.from('{"pix":["'), 0xff, ...Buffer.from('"]}')])],
   ])('crafted to break the parser is refused and counted: %s', async (_, body) => {
     const before = { kept: await countKept(), refused: await countRefused('unreadable') }
     expect((await post(body)).status).toBe(422)

@@ -165,6 +165,16 @@ describe('routing and limits', () => {
     expect(await exchange(service.baseUrl, 'GET /health/live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /)
   })
 
+  it.each(['/', '/transaction', '/health/live', '/docs', '/dashboard', '/guide/', '/nowhere'])(
+    'does not accept TRACE at %s',
+    async (path) => {
+      const sent = `TRACE ${path} HTTP/1.1\r\nHost: a\r\nX-Echo: mine\r\nConnection: close\r\n\r\n`
+      const answer = await exchange(service.baseUrl, sent)
+      expect(answer).toMatch(/^HTTP\/1.1 40[45] /)
+      expect(answer).not.toContain('mine')
+    },
+  )
+
   it.each(['gzip', 'GZIP', 'br', 'identity, gzip'])('refuses a body with Content-Encoding: %s', async (encoding) => {
     const answer = await post(smallestTransaction(), { 'content-encoding': encoding })
     expect([answer.status, (answer.body as Problem).code]).toEqual([415, 'unsupported_media_type'])
