@@ -18,7 +18,7 @@ const keptNames = new Set([
 ])
 
 const texts = walk('.')
-  .filter((path) => /\.(?:tsx?|mjs|md|sql|json|css|html|txt|ya?ml|example)$/.test(path))
+  .filter((path) => /\.(?:tsx?|m?js|php|py|go|md|sql|json|css|html|txt|ya?ml|tpl|service|example)$/.test(path))
   .filter((path) => !exempt.test(path))
   .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 
