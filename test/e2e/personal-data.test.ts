@@ -351,7 +351,7 @@ describe('by age, with a retention period', () => {
     expect((await fetchWithdrawal(service, waiting)).pixKey.key).toMatch(/^hash:/)
   })
 
-  it('the payer of an unattributed payment is erased, but not while it, a dispute or its transaction is open', async () => {
+  it('the payer of an unattributed payment is erased once it, its disputes and its transaction are closed', async () => {
     const payerOf = async (endToEnd: string) => (await findSuspenseOf(service, endToEnd))?.payer
     const [suspended, returned, disputed, attributed] = [
       await payUnattributed(service, { amount: 1_501 }),
