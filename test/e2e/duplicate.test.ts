@@ -36,14 +36,14 @@ async function balanceAtBank(): Promise<number | undefined> {
   return row?.balance
 }
 
-/** The balance at the bank by the accounts of all merchants and of the operator. */
+/** The balance at the bank by the ledger accounts of all merchants and of the operator. */
 async function balanceInLedger(): Promise<number | undefined> {
   const [row] = await network.service.db.query<{ balance: number }>(sql`
     select coalesce(-sum(balance), 0) as balance from ledger_accounts where account like 'acquirer:%'`)
   return row?.balance
 }
 
-/** A transaction that is paid twice: the endToEndIds of the payment that counts and of the other. */
+/** Creates a transaction that is paid twice. `first` is the endToEndId of the payment that counts. */
 async function payTwice(more: Record<string, unknown> = {}): Promise<{ id: string; first: string; second: string }> {
   const { service, bank } = network
   const { id } = await payWithFault(service, 'twice', more)
@@ -62,7 +62,7 @@ async function payTwice(more: Record<string, unknown> = {}): Promise<{ id: strin
   return { id, first: first ?? '', second }
 }
 
-/** The acquirer has reported a dispute of a payment that pays no transaction. */
+/** Records what the acquirer would report: a dispute of a payment that pays no transaction. */
 async function disputeUnattributed(endToEndId: string, state: 'open' | 'rejected' = 'open'): Promise<void> {
   const { db, clock } = network.service
   const openedAt = clock.now()
@@ -76,7 +76,7 @@ async function disputeUnattributed(endToEndId: string, state: 'open' | 'rejected
   })
 }
 
-/** Advances the clock to each query about open returns, as often as necessary. */
+/** Advances the clock minute by minute, and runs the check of returns each time, until the condition is met. */
 async function checkUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
   await eventually(async () => {
     network.service.clock.advance(60_000)
@@ -88,7 +88,7 @@ async function checkUntil(condition: () => boolean | Promise<boolean>): Promise<
 const statusOf = async (endToEnd: string) => (await findSuspenseOf(network.service, endToEnd))?.status
 
 describe('a duplicate payment', () => {
-  it('is returned automatically, and never was the merchant’s', async () => {
+  it('is returned automatically, and never enters the merchant’s balance', async () => {
     const { service, bank } = network
     const before = await balancesOf(service)
     const { id, first, second } = await payTwice()
@@ -163,7 +163,7 @@ describe('a duplicate payment', () => {
     await checkUntil(async () => (await statusOf(second)) === 'returning')
     const { id = '', merchant_id: merchantId = '' } = (await findSuspenseOf(service, second)) ?? {}
     // A process whose settings no longer have the acquirer. The running service sends nothing during the freeze.
-    const send = async () => await Promise.reject(new Error('it asks nobody'))
+    const send = async () => await Promise.reject(new Error('no request was expected'))
     await sendBack(settleDepsWith(service, send, { name: 'another-psp' }), { merchantId, id })
     expect((await findSuspenseOf(service, second))?.error_message).toMatch(/^The acquirer simulator is not configured/)
     await releaseAllPayouts(service)
@@ -173,7 +173,7 @@ describe('a duplicate payment', () => {
 
   it('is returned again, under a new id, when its return was refused for a temporary reason', async () => {
     const { service, bank } = network
-    // 800,001 is rejected by the settlement system, with a permanent code.
+    // The simulated bank rejects a return of 800,001 cents with a permanent code: the test replaces it.
     const { second } = await payTwice({ amount: 800_001 })
     const reject = async (code: string) =>
       await bank.query(sql`update simulator.returns set rejection = ${code} where end_to_end_id = ${second}`)
@@ -192,7 +192,7 @@ describe('a duplicate payment', () => {
       sql`select id from simulator.returns where end_to_end_id = ${second}`,
     )
     expect(first?.id).not.toBe(again?.return_id?.replaceAll('-', ''))
-    // Now it continues: the bank carries out the second one.
+    // Now the bank carries out the second return.
     await checkUntil(async () => {
       await bank.query(
         sql`update simulator.returns set rejection = null where end_to_end_id = ${second} and id <> ${first?.id ?? ''}`,
@@ -202,7 +202,7 @@ describe('a duplicate payment', () => {
     expect((await balancesOf(service)).suspense).toBe(0)
   })
 
-  it('stays in suspense with the reason when its return is refused, and is returned when an operator says so', async () => {
+  it('stays in suspense with the reason of a refused return, until an operator sends it again', async () => {
     const { service, bank } = network
     const { second } = await payTwice({ amount: 800_004 })
     await checkUntil(async () => (await statusOf(second)) === 'held')
@@ -210,7 +210,7 @@ describe('a duplicate payment', () => {
     expect(refused).toMatchObject({ return_id: null, check_at: null, error_message: expect.stringMatching(/\S/) })
     expect((await balancesOf(service)).suspense).toBe(800_004)
     expect(await returnsOf(bank, second)).toEqual([])
-    // It is refused again, under another id, since a bank repeats the first answer for the first id.
+    // The bank refuses the second return too.
     await startSendBack(service, { id: refused?.id ?? '', by: { actor: 'cli:test' } })
     await checkUntil(async () => (await findSuspenseOf(service, second))?.statuses.length === 5)
     expect((await findSuspenseOf(service, second))?.statuses).toEqual([
@@ -276,7 +276,7 @@ describe('a duplicate payment', () => {
     })
   })
 
-  it('is not returned again while it is disputed, although that is found after the temporary refusal', async () => {
+  it('is not returned again while it is disputed, even if the dispute is reported after the refusal', async () => {
     const { service, bank } = network
     const { second } = await payTwice({ amount: 800_001 })
     await eventually(async () => {

@@ -206,7 +206,7 @@ describe('the feed of events', () => {
 describe('followers of the feed', () => {
   const seed = Math.floor(Math.random() * 1e9)
 
-  it(`get every event once and in order from 50 concurrent writers, through 100 restarts (seed ${seed})`, async () => {
+  it(`get every event once and in order from 50 concurrent writers, with ~100 restarts (seed ${seed})`, async () => {
     const perWriter = lengthOf({ short: 20, long: 200 })
     const random = createRandom(seed)
     const start = (await read('after=end')).body.next
@@ -216,7 +216,7 @@ describe('followers of the feed', () => {
     const eventOf = (recordId: string, sequence: number) =>
       testEvent({ merchantId, recordId, sequence, status: 'PAID', occurredAt: service.clock.now() })
 
-    // One transaction stays open, and commits when others have been read.
+    // One transaction stays open until more than half of the events have been read.
     const lateId = (await create()).id
     let isLate = false
     const late = writers.transaction(async (tx) => {
@@ -241,9 +241,9 @@ describe('followers of the feed', () => {
     let seenBeforeLate = 0
     const steady = followAll(start, total)
     let position = start
-    let lives = 0
+    let runs = 0
     while (seen.length < total) {
-      lives += 1
+      runs += 1
       const killed = new AbortController()
       let left = 1 + random.below(Math.ceil((2 * total) / 110))
       // Between two events, or in the middle of a request.
@@ -265,7 +265,7 @@ describe('followers of the feed', () => {
       }
     }
     await Promise.all([writing, late])
-    expect(lives).toBeGreaterThan(80)
+    expect(runs).toBeGreaterThan(80)
 
     const first = (seen[0]?.number ?? 0) - 1
     expect(seen.map(({ number }) => number)).toEqual(seen.map((_, index) => first + index + 1))
@@ -282,7 +282,7 @@ describe('followers of the feed', () => {
     await eventually(async () => (await read('after=end')).status === 200)
   })
 
-  it('in a process of its own, which is killed again and again, gets every event once', async () => {
+  it('in processes of their own, which are killed again and again, get every event once', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'guiche-follower-'))
     const file = join(folder, 'events')
     const start = (await read('after=end')).body.next

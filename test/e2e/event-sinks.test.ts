@@ -35,7 +35,7 @@ const brokers = [
     dropsRepetitions: false,
   },
   {
-    ...{ name: 'Kafka, emulated', isAvailable: hasEmulatedKafka(), needs: 'kcat with librdkafka 2.15' },
+    ...{ name: 'Kafka, emulated', isAvailable: hasEmulatedKafka(), needs: 'kcat with librdkafka 2.15 or later' },
     ...{ start: startKafka, restartsMax: 3, dropsRepetitions: false },
   },
   {
@@ -53,7 +53,7 @@ describe.each(brokers)('$name', ({ isAvailable, needs, start, restartsMax, drops
   })
 
   it.skipIf(!isAvailable)(
-    `gets every event in order per record, while it is killed under load (needs ${needs})`,
+    `gets every event in order per record, while it is restarted under load (needs ${needs})`,
     async () => {
       broker = await start()
       const failures: unknown[] = []
@@ -94,7 +94,7 @@ describe.each(brokers)('$name', ({ isAvailable, needs, start, restartsMax, drops
       await eventually(async () => (await sent()) === 300)
       expect((await call('/metrics', { token: null })).text).toMatch(/^guiche_event_sink_lag_seconds\{sink="\w+"\} 0$/m)
 
-      // An event that cannot be sent stops its merchant's others, and nobody else's.
+      // An event that cannot be sent delays the other events of its merchant, and those of no other merchant.
       const other = await createTestMerchant(db, { key: testSecretKey(), now: clock.now() })
       await commitEvents(db, testEvent({ merchantId: other.merchantId, occurredAt: clock.now() }))
       await eventually(async () => failures.length > 0)
@@ -105,7 +105,7 @@ describe.each(brokers)('$name', ({ isAvailable, needs, start, restartsMax, drops
       await eventually(async () => (await sent()) === 301)
 
       const stored = (await broker.read()).filter(({ body }) => !body.includes('"sequence":31'))
-      // Whoever consumes drops a repetition by its id.
+      // A consumer drops a repetition by its id.
       const seen = new Set<string>()
       const once = stored.filter(({ id }) => !seen.has(id) && seen.add(id))
       if (dropsRepetitions) expect(stored).toHaveLength(300)
@@ -158,7 +158,7 @@ it('a process whose position another one has moved stops sending, and the schedu
   }
 })
 
-it('sends the events of another merchant while one has more than it can send', async () => {
+it('sends the events of one merchant while another one has more than can be sent', async () => {
   const broker = await startSqs()
   const service = await startTestService({ environment: { EVENT_SINK: broker.address } })
   try {
@@ -201,7 +201,7 @@ it('a process without the setting ends the job that one with it left behind', as
   }
 })
 
-it('closes each connection to RabbitMQ that was refused its exchange, or was open too late', async () => {
+it('closes each connection to RabbitMQ that was refused its exchange, or was opened too late', async () => {
   const broker = await startUnwillingRabbit()
   const service = await startTestService({ environment: { EVENT_SINK: `${broker.address}?exchange=guiche` } })
   try {

@@ -72,7 +72,7 @@ describe('an export of transactions', () => {
         id, merchant_id, acquirer, amount, is_info_product, pix_expiration_seconds, created_at, statuses, status_dates)
       select gen_random_uuid(), ${shop.merchantId}, 'simulator', i, true, 60, created_at, array['PENDING'], array[created_at]
       from (
-        -- Some of one moment on the border between two pieces.
+        -- Rows of the same time are on both sides of the border between two pieces.
         select i, timestamptz '2026-01-01T00:00:00Z' + (i / 7) * interval '1 second' as created_at from generate_series(1, 2345) i
       ) made`)
     const lines = await exported('/transaction.csv?status=PENDING')

@@ -7,7 +7,7 @@ import { providerAudience, startOidcProvider, startServiceWithProvider, type Tes
 import { smallestTransaction, type TestService } from '../support/service.ts'
 import { basic, encodeForm, expectRefusal, registerShop, requestToken, type TokenRequest } from '../support/token.ts'
 
-/** The provider's clients: two that are registered here, and one that is not. The provider has their secrets. */
+/** The provider's clients: two that are registered in Guichê, and one that is not. The provider has their secrets. */
 const shop = { clientId: 'shop:1', clientSecret: 'the secret of + shop:1 % & ="' }
 const reader = { clientId: 'reader', clientSecret: 'reader-secret', scope: 'transaction.read transaction.write' }
 const outsider = { clientId: 'outsider', clientSecret: 'outsider-secret' }
@@ -200,14 +200,14 @@ describe('a token that the provider did not issue for this purpose', () => {
     expect(await list(await signJwt(claims(), { typ: 'logout+jwt' }))).toEqual([401, 'invalid_token'])
   })
 
-  it('gives no access when it is a person’s, from a front end that shares the client id', async () => {
+  it('gives only the scopes that it names if it is a person’s, from a front end with the same client id', async () => {
     const { signJwt } = provider
     const person = { ...claims(), sub: '5f0b6a3e-person' }
     expect(await list(await signJwt(person))).toEqual([403, 'insufficient_scope'])
     expect(await list(await signJwt({ ...person, scope: 'openid profile email' }))).toEqual([403, 'insufficient_scope'])
     expect(await list(await signJwt({ ...person, scope: 'openid transaction.read' }))).toEqual([200, undefined])
     expect(await list(await signJwt({ ...claims(), sub: shop.clientId }))).toEqual([200, undefined])
-    // Its subject is not a client.
+    // Without a client_id, the subject does not name the client.
     const { client_id: _client, ...nameless } = claims()
     expect(await list(await signJwt({ ...nameless, sub: shop.clientId }))).toEqual([401, 'invalid_token'])
   })

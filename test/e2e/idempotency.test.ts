@@ -143,7 +143,7 @@ describe('the same key and content', () => {
   it.each([
     ['is not that of the body', 'order-key-of-another', 'order-key-of-this', 'Idempotency-Key'],
     ['differs in its case', 'ORDER-KEY-CASE', 'order-key-case', 'Idempotency-Key'],
-    ['is no ASCII', 'order-key-é', undefined, 'Idempotency-Key'],
+    ['is not ASCII', 'order-key-é', undefined, 'Idempotency-Key'],
     ['has a tab', 'order-key\tof-this', undefined, 'Idempotency-Key'],
     ['is too short', '1234567', undefined, 'idempotencyKey'],
     ['is too long', 'x'.repeat(256), undefined, 'idempotencyKey'],
@@ -168,7 +168,7 @@ describe('the same key and content', () => {
     }
   })
 
-  it('are two requests when the keys differ in one byte', async () => {
+  it('are separate requests when the keys differ only in case, a space or a letter of another alphabet', async () => {
     const made = await countNew(async () => {
       for (const key of ['Byte-For-Byte', 'byte-for-byte', 'byte-for-byte ', 'bytе-for-byte']) {
         const answer = await post(keyed(key))
@@ -191,7 +191,7 @@ describe('the same key and content', () => {
   })
 })
 
-it('create two transactions from two equal requests without a key', async () => {
+it('two equal requests without a key create two transactions', async () => {
   const made = await countNew(async () => {
     for (let sent = 0; sent < 2; sent++) expect(isReplay(await post(smallestTransaction()))).toBe(false)
   })

@@ -22,8 +22,8 @@ import {
   withdraw,
 } from '../support/withdrawals.ts'
 
-// Every kind of outgoing money, and everything that can happen to it. The worst PSP loses the answer to a request, then
-// refuses the repeat with the same id, and denies knowing it.
+// Every kind of outgoing money at a PSP that loses answers, refuses requests or contradicts itself. The worst PSP loses
+// the answer to a request, then refuses the repeat with the same id, and denies knowing it.
 
 let bank: DistantBank
 const logged: Record<string, unknown>[] = []
@@ -38,10 +38,11 @@ afterAll(async () => await bank.stop())
 
 const minuteMs = 60_000
 
-/** One kind of outgoing money: how to request it, its state in the service, and how many times it left the PSP. */
-type Leaving = {
+/** One kind of outgoing money: how to request it, its state in the service, and how many times the PSP sent it. */
+type Outgoing = {
+  /** Part of the path of its request, and of a query about it. */
   path: string
-  finds: string
+  query: string
   send(): Promise<string>
   /** The row that names its acquirer. */
   table: 'transactions' | 'withdrawals' | 'suspense_payments'
@@ -50,19 +51,19 @@ type Leaving = {
   sendJob: string
   job: string
   statusOf(id: string): Promise<string | undefined>
-  leftOf(id: string): Promise<number>
+  countSent(id: string): Promise<number>
   open: string
   done: string
   refused: string
 }
 
 const endToEnds = new Map<string, string>()
-const leftOfPayment = async (id: string) => (await returnsOf(bank.db, endToEnds.get(id) ?? '')).length
+const countReturns = async (id: string) => (await returnsOf(bank.db, endToEnds.get(id) ?? '')).length
 
-const kinds: Record<string, Leaving> = {
+const kinds: Record<string, Outgoing> = {
   refund: {
     path: '/devolucao/',
-    finds: '/devolucao/',
+    query: '/devolucao/',
     table: 'transactions',
     key: 'id',
     sendJob: sendRefundJob,
@@ -74,28 +75,28 @@ const kinds: Record<string, Leaving> = {
       return id
     },
     statusOf: async (id) => (await fetchRefundable(bank.service, id)).status,
-    leftOf: leftOfPayment,
+    countSent: countReturns,
     open: 'PROCESSING_REFUND',
     done: 'REFUNDED',
     refused: 'PAID',
   },
   withdrawal: {
     path: '/gn/pix/',
-    finds: '/enviados/',
+    query: '/enviados/',
     table: 'withdrawals',
     key: 'id',
     sendJob,
     job: 'withdrawals.check',
     send: async () => await withdraw(bank.service),
     statusOf: async (id) => (await fetchWithdrawal(bank.service, id)).status,
-    leftOf: async (id) => await countPayouts(bank.db, id),
+    countSent: async (id) => await countPayouts(bank.db, id),
     open: 'PROCESSING',
     done: 'PROCESSED',
     refused: 'FAILED',
   },
   'second payment that is sent back': {
     path: '/devolucao/',
-    finds: '/devolucao/',
+    query: '/devolucao/',
     table: 'suspense_payments',
     key: 'transaction_id',
     sendJob: sendBackJob,
@@ -116,16 +117,16 @@ const kinds: Record<string, Leaving> = {
         select status from suspense_payments where transaction_id = ${id}`)
       return suspended?.status
     },
-    leftOf: leftOfPayment,
+    countSent: countReturns,
     open: 'returning',
     done: 'returned',
     refused: 'held',
   },
 }
 
-/** The first request for money comes to `first`; later ones are refused while the PSP denies it, and it shows nothing. */
+/** The first request for money ends with `first`. Until `end`, later ones are refused and queries find nothing. */
 function deny(
-  { path, finds }: Leaving,
+  { path, query }: Outgoing,
   first: 'time_out_after' | 'time_out_before',
 ): { countRequests: () => number; end: () => void } {
   const state = { requests: 0, isOver: false }
@@ -135,7 +136,7 @@ function deny(
       if (state.requests === 1) return first
       return state.isOver ? 'none' : 'refused'
     }
-    return !state.isOver && request.path.includes(finds) ? 'not_found' : 'none'
+    return !state.isOver && request.path.includes(query) ? 'not_found' : 'none'
   }
   bank.disturb(disturb)
   return {
@@ -146,15 +147,18 @@ function deny(
   }
 }
 
-/** The first request for money waits and is then refused, the second one takes effect without an answer, and the PSP shows nothing meanwhile. */
-function refuseLate({ path, finds }: Leaving): { countRequests: () => number; refuse: () => void; end: () => void } {
+/**
+ * The first request for money waits until `refuse` and is then refused; later ones take effect without an answer. Until
+ * `end`, queries find nothing.
+ */
+function refuseLate({ path, query }: Outgoing): { countRequests: () => number; refuse: () => void; end: () => void } {
   const state = { requests: 0, isOver: false, refuse: () => {} }
   const gate = new Promise<void>((resolve) => {
     state.refuse = resolve
   })
   bank.disturb(async (request) => {
     if (request.method !== 'PUT' || !request.path.includes(path))
-      return !state.isOver && request.path.includes(finds) ? 'not_found' : 'none'
+      return !state.isOver && request.path.includes(query) ? 'not_found' : 'none'
     state.requests += 1
     if (state.requests > 1) return 'time_out_after'
     await gate
@@ -169,8 +173,8 @@ function refuseLate({ path, finds }: Leaving): { countRequests: () => number; re
   }
 }
 
-/** The first request for money comes to `disturbance`, and other requests to `others`. Returns how many there were. */
-function disturbFirst({ path }: Leaving, disturbance: Disturbance, others: Disturb = () => 'none'): () => number {
+/** Disturbs the first request for money, and no later one; `others` decides for other requests. Returns a counter. */
+function disturbFirst({ path }: Outgoing, disturbance: Disturbance, others: Disturb = () => 'none'): () => number {
   let count = 0
   bank.disturb((request) => {
     if (request.method !== 'PUT' || !request.path.includes(path)) return others(request)
@@ -180,22 +184,22 @@ function disturbFirst({ path }: Leaving, disturbance: Disturbance, others: Distu
   return () => count
 }
 
-/** Until the first request has ended, answered or not. */
-async function untilRequested({ sendJob: name }: Leaving): Promise<void> {
+/** Waits until the first request has ended, answered or not. */
+async function untilRequested({ sendJob: name }: Outgoing): Promise<void> {
   await eventually(async () => {
     const jobs = await bank.service.db.query(sql`select from jobs where name = ${name}`)
     return jobs.length === 0
   })
 }
 
-async function untilStatus(kind: Leaving, id: string, status: string): Promise<void> {
+async function untilStatus(kind: Outgoing, id: string, status: string): Promise<void> {
   await eventually(async () => {
     await checkAfter(kind, minuteMs)
     return (await kind.statusOf(id)) === status
   })
 }
 
-async function checkAfter({ job }: Leaving, ms: number): Promise<void> {
+async function checkAfter({ job }: Outgoing, ms: number): Promise<void> {
   bank.service.clock.advance(ms)
   await bank.service.runJob(job)
   await sleep(20)
@@ -206,26 +210,26 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     ['time_out_after', 1],
     ['time_out_before', 2],
     ['error_500', 2],
-  ])('leaves once when its first request comes to %s, after %d requests', async (disturbance, requests) => {
+  ])('is sent once when its first request ends with %s, after %d requests', async (disturbance, requests) => {
     const countRequests = disturbFirst(kind, disturbance)
     const id = await kind.send()
     await eventually(() => countRequests() === 1)
     await untilRequested(kind)
     await untilStatus(kind, id, kind.done)
     expect(countRequests()).toBe(requests)
-    expect(await kind.leftOf(id)).toBe(1)
+    expect(await kind.countSent(id)).toBe(1)
   })
 
-  it('does not leave when its first request is refused', async () => {
+  it('is not sent when its first request is refused', async () => {
     const countRequests = disturbFirst(kind, 'refused')
     const id = await kind.send()
     await eventually(async () => (await kind.statusOf(id)) === kind.refused)
     expect(countRequests()).toBe(1)
-    expect(await kind.leftOf(id)).toBe(0)
+    expect(await kind.countSent(id)).toBe(0)
   })
 
   it.each<[Disturbance, string]>([
-    ['time_out_before', 'is not sent again before its end'],
+    ['time_out_before', 'is not sent again before the freeze ends'],
     ['time_out_after', 'is found'],
   ])('during a payout freeze, after %s, %s', async (disturbance) => {
     const countRequests = disturbFirst(kind, disturbance)
@@ -240,11 +244,11 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     expect(countRequests()).toBe(1)
     await releaseAllPayouts(bank.service)
     await untilStatus(kind, id, kind.done)
-    expect(await kind.leftOf(id)).toBe(1)
+    expect(await kind.countSent(id)).toBe(1)
   })
 
   it('is recorded once when two checks find its outcome at the same time', async () => {
-    const state = { requests: 0, finds: 0, open: () => {} }
+    const state = { requests: 0, queries: 0, open: () => {} }
     const gate = new Promise<void>((resolve) => {
       state.open = resolve
     })
@@ -253,8 +257,8 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
         state.requests += 1
         return 'time_out_after'
       }
-      if (!path.includes(kind.finds)) return 'none'
-      state.finds += 1
+      if (!path.includes(kind.query)) return 'none'
+      state.queries += 1
       await gate
       return 'none'
     })
@@ -262,17 +266,17 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     await eventually(() => state.requests === 1)
     await untilRequested(kind)
     const jobs: Promise<void>[] = []
-    for (const finds of [1, 2]) {
+    for (const queries of [1, 2]) {
       // Longer than a lease: while the first check still waits for its answer, the second one begins.
       bank.service.clock.advance(3 * minuteMs)
       jobs.push(bank.service.runJob(kind.job))
-      await eventually(() => state.finds === finds)
+      await eventually(() => state.queries === queries)
     }
     state.open()
     await Promise.all(jobs)
     await untilStatus(kind, id, kind.done)
     expect(state.requests).toBe(1)
-    expect(await kind.leftOf(id)).toBe(1)
+    expect(await kind.countSent(id)).toBe(1)
   })
 
   it('waits for an acquirer that is not configured any more, and the log and the status say so', async () => {
@@ -284,7 +288,7 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     await eventually(() => countRequests() === 1)
     await untilRequested(kind)
     const { db } = bank.service
-    // Read now, a list would record the payment a second time.
+    // While the row has another acquirer, a list of payments would record the payment a second time.
     areListsRefused = true
     const readers = ['transactions.poll', 'reconciliation.rolling', settleUnattributedJob]
     await eventually(async () => (await db.query(sql`select from jobs where name = any(${readers})`)).length === 0)
@@ -304,12 +308,12 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     await moveTo('simulator')
     areListsRefused = false
     await untilStatus(kind, id, kind.done)
-    expect(await kind.leftOf(id)).toBe(1)
+    expect(await kind.countSent(id)).toBe(1)
   })
 })
 
 describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repeat is refused', (_, kind) => {
-  it('stays in process until its outcome is certain, and leaves once', { timeout: 300_000 }, async () => {
+  it('stays in process until its outcome is certain, and is sent once', { timeout: 300_000 }, async () => {
     const before = await balancesOf(bank.service)
     const psp = deny(kind, 'time_out_after')
     const id = await kind.send()
@@ -321,7 +325,7 @@ describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repe
     expect(await kind.statusOf(id)).toBe(kind.open)
     psp.end()
     await untilStatus(kind, id, kind.done)
-    expect(await kind.leftOf(id)).toBe(1)
+    expect(await kind.countSent(id)).toBe(1)
     expect((await balancesOf(bank.service)).reserved).toBe(before.reserved)
   })
 
@@ -336,12 +340,12 @@ describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repe
     })
     expect(bank.service.clock.now().getTime() - lostAt).toBeGreaterThanOrEqual(10 * minuteMs)
     expect(psp.countRequests()).toBeGreaterThan(3)
-    expect(await kind.leftOf(id)).toBe(0)
+    expect(await kind.countSent(id)).toBe(0)
   })
 })
 
 describe.each(Object.entries(kinds))('a %s whose first request is refused after a second one was sent', (_, kind) => {
-  it('stays in process until its outcome is certain, and leaves once', { timeout: 300_000 }, async () => {
+  it('stays in process until its outcome is certain, and is sent once', { timeout: 300_000 }, async () => {
     const before = await balancesOf(bank.service)
     const psp = refuseLate(kind)
     const id = await kind.send()
@@ -355,7 +359,7 @@ describe.each(Object.entries(kinds))('a %s whose first request is refused after 
     expect(await kind.statusOf(id)).toBe(kind.open)
     psp.end()
     await untilStatus(kind, id, kind.done)
-    expect(await kind.leftOf(id)).toBe(1)
+    expect(await kind.countSent(id)).toBe(1)
     expect((await balancesOf(bank.service)).reserved).toBe(before.reserved)
   })
 })

@@ -184,7 +184,7 @@ describe('standardwebhooks', () => {
     expect(verifiers({ ...delivery, body: `${delivery.body} ` }, { key })).toEqual([])
   })
 
-  /** Changes a record and waits for its delivery. */
+  /** Creates a transaction and waits for its webhook. */
   async function deliver(): Promise<Received> {
     const before = receiver.received.length
     const token = await freshToken()
@@ -220,7 +220,7 @@ describe('standardwebhooks', () => {
     return next
   }
 
-  /** The names of the secrets with which the delivery is taken for genuine, at the moment at which the service made it. */
+  /** The names of the secrets with which the signature of the delivery is valid, at the time of the service's clock. */
   function verifiers({ headers, body }: Received, secrets: Record<string, string>): string[] {
     const clock = vi.spyOn(Date, 'now').mockReturnValue(service.clock.now().getTime())
     const flat = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))

@@ -120,18 +120,18 @@ async function select(query: string): Promise<string[]> {
 }
 
 const everyStatus = Object.keys(transactionHistories)
-const whoWas = (status: string) => Object.keys(seeds).filter((name) => name === `is-${status}`)
+const namesOf = (status: string) => Object.keys(seeds).filter((name) => name === `is-${status}`)
 
 describe('a filter', () => {
   it.each(everyStatus.filter((status) => status !== 'PIX_QRCODE_GENERATED'))(
-    'status=%s selects those that are',
+    'status=%s selects those with this status',
     async (status) => {
-      expect(await select(`status=${status}`)).toEqual(whoWas(status))
+      expect(await select(`status=${status}`)).toEqual(namesOf(status))
     },
   )
 
   it.each<[string, string[]]>([
-    ['status=PAID&status=FAILED', [...whoWas('PAID'), ...whoWas('FAILED')]],
+    ['status=PAID&status=FAILED', [...namesOf('PAID'), ...namesOf('FAILED')]],
     [everyStatus.map((status) => `status=${status}`).join('&'), Object.keys(seeds)],
     ['paymentMethod=PIX', Object.keys(seeds)],
 
@@ -172,11 +172,11 @@ describe('a filter', () => {
     ['externalCode=MARIA-00', []],
     ['externalCode=maria-0%25', []],
 
-    [`endToEnd=${endToEnd('PAID')}`, whoWas('PAID')],
+    [`endToEnd=${endToEnd('PAID')}`, namesOf('PAID')],
     [`endToEnd=${endToEnd('PAID').toLowerCase()}`, []],
     [`endToEnd=${endToEnd('PAID').slice(0, -1)}`, []],
-    ['endToEndRefund=D1234567820260302Refund0001', whoWas('REFUNDED')],
-    ['endToEndRefund=D1234567820260302Refund0003', whoWas('PAID')],
+    ['endToEndRefund=D1234567820260302Refund0001', namesOf('REFUNDED')],
+    ['endToEndRefund=D1234567820260302Refund0003', namesOf('PAID')],
     ['endToEndRefund=D1234567820260302REFUND0003', []],
 
     ['minAmount=10000000', ['joao-000']],
@@ -320,7 +320,7 @@ describe('a filter', () => {
 
   it('finds a customer whose normalized name is longer than an index entry may be', async () => {
     const client = await addTestClient(service)
-    // One of these letters becomes eighteen, the others three of three bytes each: PostgreSQL has to compress them.
+    // The first letter becomes eighteen, each other one two or three of three bytes: PostgreSQL has to compress them.
     const name = `${'ﷺ'.repeat(24)}${Array.from({ length: 231 }, (_, index) => String.fromCodePoint(0xac00 + ((index * 4793) % 11_172))).join('')}`
     const created = await service.call('/transaction', {
       token: client.token,

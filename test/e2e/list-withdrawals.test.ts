@@ -108,7 +108,7 @@ const everyStatus = Object.keys(withdrawalHistories)
 const pending = ['cpf', 'cnpj', 'email', 'phone', 'evp', 'PENDING']
 
 describe('a filter', () => {
-  it.each(everyStatus)('status=%s selects those that are', async (status) => {
+  it.each(everyStatus)('status=%s selects those with this status', async (status) => {
     expect(await select(`status=${status}`)).toEqual(status === 'PENDING' ? pending : [status])
   })
 

@@ -63,7 +63,7 @@ it('a payment that a PSP shows in the charges of two merchants pays one, whichev
   await expectLedgerConsistent(service)
 })
 
-it('and only one, when several processes poll both concurrently', async () => {
+it('and only one, when both charges are settled concurrently', async () => {
   for (let round = 0; round < 5; round++) {
     const { id, uri } = await charge(service, { amount: 1000 })
     const theirs = await chargeOfOther()

@@ -12,7 +12,7 @@ import { eventually } from '../support/webhooks.ts'
 import { fund, withdraw } from '../support/withdrawals.ts'
 
 let service: TestService
-/** Another process on the same database, with which all dashboards of this file are open. */
+/** Another process on the same database: it sends the streams that `open` reads. */
 let other: TestService
 let merchantId: string
 let readers: LiveReader[] = []
@@ -91,14 +91,14 @@ describe('the stream of changes', () => {
     await dispute(service, String(body.endToEndId))
     await pollUntil(service, id, 'BLOCKED')
     await eventually(() => finance.count('dispute', 'open') === 1 && admin.count('dispute', 'open') === 1)
-    // It has the newest change of all, and none of the kinds that it may not see.
+    // The developer gets the newest change of all, and none of the kinds that the role may not see.
     await eventually(() => developer.count('transaction', 'BLOCKED') === 1)
     const kinds = new Set(developer.messages.flatMap(({ changes }) => changes.map(({ kind }) => kind)))
     expect([...kinds]).toEqual(['transaction'])
     await closeAll()
   })
 
-  it('reports a proposal, and that it was decided, only to the operator’s people who may see it', async () => {
+  it('reports a proposal, and that it was decided, only to the operator’s users who may see it', async () => {
     await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, perDay: 1_000_000 })
     const [proposer, decider] = [await personOf('finance', null), await personOf('admin', null)]
     const [admin, owner] = [await open(decider), await open(await personOf('owner', merchantId))]
@@ -187,7 +187,7 @@ describe('the stream of changes', () => {
     await live.stop()
   })
 
-  it('is limited per person, and is no endless answer to anything but a reader of events', async () => {
+  it('is limited per person, and answers 204 to a request that does not accept events', async () => {
     const browser = await personOf('owner', merchantId)
     for (let count = 0; count < 20; count += 1) expect((await open(browser)).status).toBe(200)
     expect((await open(browser)).status).toBe(429)

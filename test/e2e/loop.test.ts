@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await service.stop())
 
-it('creates a charge, is paid, and receives the webhook', async () => {
+it('a merchant creates a charge, is paid, and receives the webhooks', async () => {
   const receiver = await startTestReceiver()
   const created = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
     body: smallestTransaction({ amount: 2590, webhookUrl: receiver.url }),
@@ -29,14 +29,14 @@ it('creates a charge, is paid, and receives the webhook', async () => {
   expect(fetched.body).toMatchObject({ status: 'PAID', amountPaid: 2590, endToEnd: paid.body.endToEndId })
   const last = receiver.received.at(-1)
   const headers = Object.fromEntries(Object.entries(last?.headers ?? {}).map(([name, value]) => [name, String(value)]))
-  const clockSkew = Date.now
+  const realNow = Date.now
   Date.now = () => service.clock.now().getTime()
   try {
     expect(new Webhook(service.sandbox.webhookSecret).verify(last?.body ?? '', headers)).toMatchObject({
       data: { ...fetched.body, sequence: 2 },
     })
   } finally {
-    Date.now = clockSkew
+    Date.now = realNow
   }
   const listed = await service.call<{ data: unknown[] }>('/transaction?status=PAID')
   expect(listed.body.data).toEqual([fetched.body])

@@ -138,13 +138,13 @@ describe('a sign-in at the provider', () => {
     forged.searchParams.set('state', 'x'.repeat(43))
     const faultAt = async (visitor: typeof browser, url: string) =>
       faultOf({ location: (await visitor.visit(url)).headers.get('location') ?? '' })
-    // A link that somebody else made signs nobody in: not without the cookie, and not beside another one.
+    // A link that somebody else made signs nobody in: not without the cookie, and not with that of another sign-in.
     expect(await faultAt(openRedirectBrowser(), callback)).toBe('expired')
     const victim = openRedirectBrowser()
     await victim.visit(begin())
     expect(await faultAt(victim, callback)).toBe('expired')
     expect(await faultAt(browser, forged.href)).toBe('expired')
-    // The failure has ended it.
+    // The failure has ended the sign-in.
     expect(await faultAt(browser, callback)).toBe('expired')
     expect(await service.db.query(sql`select from users where email = ${person.email}`)).toEqual([])
 
@@ -243,7 +243,7 @@ describe('the role', () => {
     }
   })
 
-  it('does not enable whom somebody here has disabled, and is not changed here', async () => {
+  it('does not enable an account that an admin disabled in the dashboard, and cannot be changed there', async () => {
     const person = newPerson()
     const { session } = await enter(person)
     const { user } = (await session()).body
@@ -259,7 +259,7 @@ describe('the role', () => {
 })
 
 describe('a person', () => {
-  it('is the provider’s subject: a changed address changes neither the account nor its name', async () => {
+  it('is the provider’s subject: a changed address there changes neither the account nor its address', async () => {
     const person = newPerson()
     const first = await (await enter(person)).session()
     const second = await (await enter({ ...person, email: 'renamed@example.com', email_verified: false })).session()
@@ -292,7 +292,7 @@ describe('a person', () => {
     expect((await openBrowser(service, { email, password })).status).toBe(200)
   })
 
-  it('whose account is new or was linked cannot be the second one of a request for a day', async () => {
+  it('whose account is new or was linked cannot be the second person of a request for a day', async () => {
     const person = newPerson({ groups: ['admins'] })
     await enter(person)
     const { findObstacle } = await import('../../src/proposals/second-person.ts')

@@ -55,7 +55,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('has every endpoint of the API', () => {
+  it('has the main endpoints', () => {
     const named = operations.map(({ method, path }) => `${method} ${path}`)
     for (const endpoint of [
       'GET /auth/token',
@@ -69,7 +69,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('has the errors that the API names for each', () => {
+  it('has the errors of the main endpoints', () => {
     const statuses = (endpoint: string) => {
       const operation = operations.find(({ method, path }) => `${method} ${path}` === endpoint)
       return Object.keys(operation?.responses ?? {}).map(Number)
@@ -136,7 +136,7 @@ it('describes the webhook of each type of event', () => {
   }
 })
 
-it('has a name of its own for each operation', () => {
+it('has a unique name for each operation', () => {
   const names = [...operations, ...listOperations({ paths: document.webhooks })].map(({ operationId }) => operationId)
   expect(names.filter((name) => !/^[a-z]+[A-Z]\w+$/.test(name ?? ''))).toEqual([])
   expect(names.length).toBe(new Set(names).size)
@@ -271,7 +271,7 @@ describe('the document of a running service', () => {
     expect(Object.keys(served.paths)).toEqual(Object.keys(document.paths))
   })
 
-  it('each operation refuses a query parameter that it does not have', async () => {
+  it('each operation that needs a token refuses a query parameter that it does not have', async () => {
     const answers = await Promise.all(
       operations
         .filter(({ path }) => !publicPaths.includes(path))

@@ -83,7 +83,7 @@ describe('fees', () => {
     expect(acted).toMatchObject([{ action: 'entry.fee_draw', recordId: drawn.id }])
   })
 
-  it('pay the PSP’s charges, and the excess is a loss of the operator', async () => {
+  it('pay the PSP’s fees, and the excess is a loss of the operator', async () => {
     await post('psp-fee', '--amount', '150')
     expect(await accountsOf(operatorMerchantId)).toEqual({ debt: -50, 'acquirer:simulator': 50 })
     const paidIn = await post('pay-in', '--amount', '80')

@@ -165,7 +165,7 @@ describe('guiche transaction explain', () => {
     )
   })
 
-  it('refuses the id of any other record', async () => {
+  it('refuses an unknown id, and a text that is not an id', async () => {
     await cli.expectFailure(['transaction', 'explain', randomUUID()], /There is no transaction and no withdrawal/)
     await cli.expectFailure(['transaction', 'explain', 'E123'], /An id such as .*, or a txid/)
   })
@@ -199,7 +199,7 @@ describe('guiche ledger', () => {
     expect(release).toMatchObject({ actor: `cli:${user}`, action: 'payouts.release' })
   })
 
-  it('has what may have been sent reviewed after a restore, also while payouts are frozen', async () => {
+  it('keeps what may have been sent pending review after a restore, also while payouts are frozen', async () => {
     await untilWithdrawal((await withdraw(100, 'once@example.com')).body.id, 'PROCESSED')
     const { id } = (await withdraw(100, 'once@example.com')).body
     const pending = async () => await cli.read(['withdrawal', 'list', '--pending-review'])
@@ -216,7 +216,7 @@ describe('guiche ledger', () => {
       await service.db.query(sql`update ledger_accounts set balance = balance + ${cents} where account = 'available'`)
     }
     await pay(100)
-    // The service must not freeze payouts while the ledger is corrupt.
+    // Without this, the service's own verification would freeze payouts first.
     const resume = await suspendJob(service.db, 'ledger.verify')
     await spoil(1)
     const found = await cli.run(['ledger', 'verify'])
@@ -381,6 +381,6 @@ describe('guiche audit list', () => {
   })
 })
 
-it('leaves a ledger that agrees', async () => {
+it('leaves a consistent ledger', async () => {
   await cli.runJson(['ledger', 'verify'])
 })

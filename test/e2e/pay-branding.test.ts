@@ -40,7 +40,7 @@ const open = async (url: string) => {
   const answer = await fetch(url, { headers: { 'accept-language': 'pt-BR' } })
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
-/** Noise does not compress: the largest logo that is accepted. */
+/** A logo of noise, which does not compress: 60 × 49 pixels are almost the largest size that is accepted. */
 const logoOf = (width: number, height: number) => {
   const png = new PNG({ width, height })
   for (let at = 0; at < png.data.length; at++) png.data[at] = (at * 7919 * (at >> 3)) & 0xff
@@ -95,7 +95,7 @@ describe('the branding of a merchant', () => {
     expect((await owner.call('/dashboard/api/branding')).body).toMatchObject({ color: '#0055aa', embedOrigins: [] })
   })
 
-  it('names the sites that may frame the page, and nobody else’s', async () => {
+  it('names the sites that may frame the page, and no others', async () => {
     const { url } = await make()
     await change({ embedOrigins: ['https://loja.example', 'http://localhost:8080'] })
     const { headers, text } = await open(url)
@@ -112,7 +112,7 @@ describe('the branding of a merchant', () => {
     expect((await open(`${url}x`)).headers.get('x-frame-options')).toBe('SAMEORIGIN')
   })
 
-  it('is changed in the audit log, by whoever has read the current one', async () => {
+  it('is changed only by a user who has read the current one, and the audit log has the change', async () => {
     await change({ color: '#123456', embedOrigins: ['https://loja.example'] })
     const late = await change({ color: '#654321', changedAt: null })
     expect([late.status, late.body.code]).toEqual([409, 'change_not_possible'])
@@ -175,7 +175,7 @@ describe('the receipt', () => {
     expect(await statuses()).toEqual([404, 404])
   })
 
-  it('has the payer’s name for the merchant, and for no other', async () => {
+  it('has the payer’s name for the merchant, and is not found by another merchant', async () => {
     const { id, uri } = await make({ externalCode: 'order-78' })
     const path = `/dashboard/api/transaction/${id}/receipt.pdf?language=pt`
     const read = async () => await fetch(`${service.baseUrl}${path}`, { headers: { cookie: owner.cookie } })
@@ -190,7 +190,7 @@ describe('the receipt', () => {
     expect((await (await openBrowser(service, { email, password })).call(path)).status).toBe(404)
   })
 
-  it('is also of a refund and of a withdrawal, once they are sent', async () => {
+  it('also exists for a refund and a withdrawal, once they are sent', async () => {
     const read = async (path: string) => {
       const url = `${service.baseUrl}/dashboard/api/${path}/receipt.pdf?language=pt`
       const answer = await fetch(url, { headers: { cookie: owner.cookie } })

@@ -25,7 +25,7 @@ type Link = { url: string; expiresAt: string | null }
 
 const linkOf = async (id: string, from = service) => (await from.call<Link>(`/transaction/${id}/payment-link`)).body
 
-/** A request like a browser's, by default in an unsupported language. */
+/** A request like a browser's, by default without a preferred language. */
 const open = async (url: string, headers: Record<string, string> = {}) => {
   const answer = await fetch(url, { headers: { 'accept-language': '*', ...headers } })
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
@@ -170,7 +170,7 @@ describe('the page', () => {
       '203.0.113',
     ]
     for (const { text, headers } of pages) {
-      // The acquirer's image and code may contain any three letters by chance.
+      // The image and the code may contain a short text such as 529 by chance.
       const shown = text.replace(/base64,[^"]+|<code[^>]*>[^<]+|<(style|script)>.*?<\/\1>/gs, '')
       for (const secret of [...secrets, ...more]) expect(shown).not.toContain(secret)
       expect(headers.get('set-cookie')).toBeNull()
@@ -181,7 +181,7 @@ describe('the page', () => {
     const { url } = await linkOf((await charge(service, { amount: 2590 })).id)
     const { text, headers } = await open(url)
     expect(text.length).toBeGreaterThan(5_000)
-    // Nothing else is loaded: the policy otherwise allows only data URLs and the event stream.
+    // Nothing else is loaded: the merchant has no logo, and no attribute of the page names a file.
     expect(Buffer.byteLength(text)).toBeLessThan(30_000)
     expect(text).not.toMatch(/(?:src|href)="(?!data:)/)
     expect(headers.get('x-frame-options')).toBe('SAMEORIGIN')
@@ -210,7 +210,7 @@ describe('a wrong token', () => {
     expect(first.text).toContain('<h1>Página não encontrada</h1>')
     expect(first.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(first.headers.get('content-security-policy')).toContain("default-src 'none'")
-    // Of another service: well-formed, but with another key.
+    // A token of another service: well-formed, but made with another key.
     const other = `${own.baseUrl}${new URL((await linkOf((await charge(service)).id)).url).pathname}`
     expect((await open(other, from)).status).toBe(404)
     expect((await open(`${other}/events`, from)).status).toBe(404)

@@ -212,11 +212,11 @@ describe('a payment link', () => {
     expect(await detail(link.id)).toMatchObject({ reserved: 1, state: 'sold_out' })
   })
 
-  it('treats a form whose request died long ago as a new one', async () => {
+  it('treats a form whose request was interrupted long ago as a new one', async () => {
     const [first, second] = [await made({ stock: 1 }), await made({ stock: 1 })]
     const request = randomUUID()
     for (const { id } of [first, second]) {
-      // What the request leaves that dies before it asks the acquirer.
+      // What a request leaves that was interrupted before its request to the acquirer.
       const hash = createHash('sha256').update(JSON.stringify([id, request, { amount: 2_590, customer: null }]))
       const reservedAt = new Date(service.clock.now().getTime() - 11 * 60_000)
       await service.db.query(sql`
@@ -246,7 +246,7 @@ describe('a payment link', () => {
     expect((await open(link.url, { 'accept-language': 'pt' })).text).toContain('Este link expirou')
     service.clock.advance(1)
     expect((await change(link, { isEnabled: false })).status).toBe(200)
-    // Read before that change, it would undo it.
+    // Based on the link as it was before that change, this one would undo it.
     const late = await change(link, { title: 'Another name', isEnabled: true })
     expect(late).toMatchObject({ status: 409, body: { code: 'change_not_possible', errors: [{ code: 'changed' }] } })
     expect(await open(link.url)).toMatchObject({ status: 410, text: expect.stringContaining('Link disabled') })
@@ -254,7 +254,7 @@ describe('a payment link', () => {
     expect(await send(`${service.baseUrl}/l/nothing-here`)).toMatchObject({ status: 404 })
   })
 
-  it('gets a free address before another link that wants it at the same moment', async () => {
+  it('is the only one to get a free address that another link requests at the same moment', async () => {
     const links = [await made(), await made()]
     const slug = 'a-free-address'
     // Both wait after they have found it free.
@@ -277,12 +277,12 @@ describe('a payment link', () => {
     })
   })
 
-  it('is created once when the request is repeated, and names what cannot be', async () => {
+  it('is created once when the request is repeated, and an error names each wrong field', async () => {
     const id = randomUUID()
     const [first, second] = [await made({ id, slug: 'cafe-da-ana' }), await made({ id, slug: 'cafe-da-ana' })]
     expect(second).toEqual(first)
     expect(first.url).toBe(`${service.baseUrl}/l/cafe-da-ana`)
-    // After a lost answer the person corrected it: what is sold is not what the form shows.
+    // After a lost answer the user changed the form: the existing link differs from it.
     expect(await create({ id, amount: 6_000, expiresAt: '2027-01-01T00:00:00Z' })).toMatchObject({
       status: 422,
       body: { code: 'idempotency_key_reused', errors: [{ field: 'amount' }, { field: 'expiresAt' }] },
@@ -305,7 +305,7 @@ describe('a payment link', () => {
 })
 
 describe('a static code', () => {
-  it('makes each payment a transaction of its own, once however often and at once it is notified', async () => {
+  it('makes each payment one transaction, however often, and even concurrently, it is notified', async () => {
     const link = await made({ hasStaticCode: true, webhookUrl: receiver.url })
     expect(link.staticQrCode).toMatch(/^data:image\/png/)
     const before = await balancesOf(service)
@@ -317,7 +317,7 @@ describe('a static code', () => {
       Array(3).fill(200),
     )
     await eventually(async () => (await detail(link.id)).paymentCount === 2)
-    // A notification of another event, which is not a repetition to the inbox, and the list.
+    // A callback that the inbox does not recognize as a repetition, and the PSP's list of payments.
     await service.db.query(sql`delete from callback_inbox where end_to_end = ${second.endToEndId}`)
     await sendCallback(service, { pix: [second] })
     await service.runJob('transactions.poll')
@@ -354,7 +354,7 @@ describe('a static code', () => {
     await eventually(async () => (await detail(link.id)).paymentAmount === 777)
   })
 
-  it('keeps its amount, and leaves a code that no link has in suspense', async () => {
+  it('keeps its amount, and the payment of a code that no link has stays in suspense', async () => {
     const link = await made({ hasStaticCode: true })
     const changed = await change(link, { amount: 100, hasStaticCode: true })
     expect(changed).toMatchObject({ status: 422, body: { errors: [{ field: 'amount', code: 'not_offered' }] } })

@@ -23,7 +23,7 @@ import { type Withdrawal, withdrawalBody } from '../support/withdrawals.ts'
  * any money moves.
  */
 const moneyOut = { inter: 'POST /banking/v2/pix', sicoob: 'POST /pix-pagamentos/v2/pagamentos/confirmacao' }
-const questions = { inter: 'GET /banking/v2/pix', sicoob: 'GET /pix-pagamentos/v2/pagamentos' }
+const queries = { inter: 'GET /banking/v2/pix', sicoob: 'GET /pix-pagamentos/v2/pagamentos' }
 
 describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   const clock = manualClock()
@@ -57,11 +57,11 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     return body.id
   }
   const get = async (id: string) => (await gateway.call<Withdrawal>(`/withdrawal/${id}`)).body
-  const isQueried = (what: string) => psp.requests.filter((one) => one.startsWith(what)).length
-  const untilQueried = async (what: string, count = 1) =>
+  const countRequests = (what: string) => psp.requests.filter((one) => one.startsWith(what)).length
+  const untilRequested = async (what: string, count = 1) =>
     await eventually(
-      () => isQueried(what) >= count,
-      () => `${what} is asked ${isQueried(what)} times: ${psp.requests.join()}`,
+      () => countRequests(what) >= count,
+      () => `${what} was requested ${countRequests(what)} times: ${psp.requests.join()}`,
     )
   const find = async (ms = 30_000) => {
     clock.advance(ms)
@@ -103,7 +103,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
       endToEnd: expect.stringMatching(/^E\w{31}$/),
       errorMessage: null,
     })
-    expect([(await made()) - before, isQueried(moneyOut[name])]).toEqual([1, 1])
+    expect([(await made()) - before, countRequests(moneyOut[name])]).toEqual([1, 1])
     // Neither PSP reports what the receiver sends back, so no check is scheduled.
     expect(await gateway.db.query(sql`select check_at from withdrawals where id = ${id}`)).toEqual([{ check_at: null }])
   })
@@ -124,9 +124,9 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     const before = await made()
     setBehaviour(psp, 'lost', moneyOut[name])
     const id = await withdraw()
-    await untilQueried(moneyOut[name])
+    await untilRequested(moneyOut[name])
     expect((await get(id)).status).toBe('PROCESSING')
-    setBehaviour(psp, 'down', questions[name])
+    setBehaviour(psp, 'down', queries[name])
     await find()
     await find()
     expect((await get(id)).status).toBe('PROCESSING')
@@ -148,7 +148,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   })
 
   it('are queried when the PSP sends a callback about them', async () => {
-    setBehaviour(psp, 'down', questions[name])
+    setBehaviour(psp, 'down', queries[name])
     const before = await made()
     const id = await withdraw()
     await eventually(async () => (await referenceOf(id)) !== null && (await made()) > before)
@@ -160,7 +160,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
         : (['', [{ codigoSolicitacao: reference, status: 'EFETIVADO', valor: '10.00' }]] as const)
     expect(await gateway.post(psp, suffix, body)).toBe(200)
     await eventually(async () => (await get(id)).status === 'PROCESSED')
-    // A callback about another's payout is dropped.
+    // A callback about somebody else's payout is dropped.
     const foreign = JSON.parse(JSON.stringify(body).replaceAll(String(reference), `E${'9'.repeat(31)}`))
     expect(await gateway.post(psp, suffix, foreign)).toBe(200)
   })
@@ -174,10 +174,10 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   it.runIf(name === 'inter')('stay in process when a repeat is refused after a lost answer', async () => {
     setBehaviour(psp, 'lost', moneyOut.inter)
     const id = await withdraw()
-    await untilQueried(moneyOut.inter)
+    await untilRequested(moneyOut.inter)
     setBehaviour(psp, 'refuses', moneyOut.inter)
     for (let finds = 0; finds < 30; finds++) await find()
-    expect(isQueried(moneyOut.inter)).toBeGreaterThan(1)
+    expect(countRequests(moneyOut.inter)).toBeGreaterThan(1)
     expect((await get(id)).status).toBe('PROCESSING')
     setBehaviour(psp, 'well')
     await until(id, 'PROCESSED')
@@ -186,12 +186,12 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   it.runIf(name === 'inter')('are not requested again once the PSP may have forgotten the key', async () => {
     setBehaviour(psp, 'lost', moneyOut.inter)
     const id = await withdraw()
-    await untilQueried(moneyOut.inter)
+    await untilRequested(moneyOut.inter)
     setBehaviour(psp, 'well')
     psp.requests = []
     clock.advance(61 * 60_000)
     for (let finds = 0; finds < 5; finds++) await find(10 * 60_000)
-    expect(isQueried(moneyOut.inter)).toBe(0)
+    expect(countRequests(moneyOut.inter)).toBe(0)
     expect((await get(id)).status).toBe('PROCESSING')
   })
 
@@ -240,7 +240,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   it.runIf(name === 'inter')('are settled by two persons during a payout freeze too', async () => {
     setBehaviour(psp, 'lost', moneyOut.inter)
     const id = await withdraw()
-    await untilQueried(moneyOut.inter)
+    await untilRequested(moneyOut.inter)
     setBehaviour(psp, 'well')
     await freezePayouts(gateway.db, { reason: 'a test', now: clock.now() })
     try {
@@ -293,8 +293,8 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     const before = await made()
     psp.behaviour = ({ method, path }) => (`${method} ${path}` === begin ? 'lost' : 'well')
     const id = await withdraw()
-    await untilQueried(begin)
-    expect([await referenceOf(id), isQueried(moneyOut.sicoob)]).toEqual([null, 0])
+    await untilRequested(begin)
+    expect([await referenceOf(id), countRequests(moneyOut.sicoob)]).toEqual([null, 0])
     setBehaviour(psp, 'well')
     await until(id, 'PROCESSED')
     expect([(await get(id)).endToEnd, (await made()) - before]).toEqual([await referenceOf(id), 1])

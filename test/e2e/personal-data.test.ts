@@ -216,7 +216,7 @@ it('a person is exported and erased as the seller, without the others', async ()
 describe('by age, with a retention period', () => {
   const dayMs = 24 * 60 * 60_000
   const retentionDays = 365
-  // The next test's records are older than the time up to which the last one, in the future, has checked.
+  // The job of the previous test, on a future day, has moved its position past the records of the next test.
   beforeEach(async () => await service.db.query(sql`truncate personal_data_cursors`))
 
   /** Runs the daily job on a future day. */
@@ -246,7 +246,7 @@ describe('by age, with a retention period', () => {
     expect(await hasCustomer()).toEqual([false, true])
     const found = async () => (await exportByCommand()).transactions.map(({ id }) => id)
     expect(await found()).toContain(closed.id)
-    // What the job finds again, such as a payer who is stored later, leaves the hash of the customer as it is.
+    // When the job erases it again, because of a payer stored later, the hash of the customer stays as it is.
     await service.db.query(sql`update transactions set payer = '{"name": "Ivo"}' where id = ${closed.id}`)
     await service.db.query(sql`truncate personal_data_cursors`)
     await eraseOn(retentionDays + 1)
@@ -291,7 +291,7 @@ describe('by age, with a retention period', () => {
     expect(await erased()).toEqual(once)
   })
 
-  it('the defence of a dispute is erased when the transaction names nobody', async () => {
+  it('the defence of a dispute is erased even when the transaction names nobody', async () => {
     const disputes = await Promise.all(
       [1, 2].map(async () => {
         const { id, endToEnd } = await payOne(service)
@@ -351,7 +351,7 @@ describe('by age, with a retention period', () => {
     expect((await fetchWithdrawal(service, waiting)).pixKey.key).toMatch(/^hash:/)
   })
 
-  it('the payer of an unattributed payment is erased, and not in suspense, in dispute or with its transaction open', async () => {
+  it('the payer of an unattributed payment is erased once it, its disputes and its transaction are closed', async () => {
     const payerOf = async (endToEnd: string) => (await findSuspenseOf(service, endToEnd))?.payer
     const [suspended, returned, disputed, attributed] = [
       await payUnattributed(service, { amount: 1_501 }),
