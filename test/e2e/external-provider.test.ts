@@ -159,7 +159,7 @@ describe('the provider refuses', () => {
     expectRefusal(await send({ form: formOf(reader, { scope: 'withdrawal.read' }) }), 400, 'invalid_scope')
   })
 
-  it('and malformed requests are refused without a request to the provider', async () => {
+  it('a malformed request and another grant type, with 400', async () => {
     expectRefusal(await send({ form: { client_id: 'a' } }), 400, 'invalid_request')
     expectRefusal(await send({ form: formOf(shop, { grant_type: 'password' }) }), 400, 'unsupported_grant_type')
   })

@@ -240,7 +240,6 @@ describe('the charge of the front page', () => {
     expect(stateOf((await open(url)).text)).toBe('waiting')
     expect((await post(new URL(url).pathname, ownPage())).headers.get('location')).toBe(created.headers.get('location'))
     await eventually(async () => stateOf((await open(url)).text) === 'paid')
-    // Once more: the page shows that it is paid.
     expect((await post(new URL(url).pathname, ownPage())).status).toBe(303)
     expect((await post(`/pay/${'x'.repeat(43)}`, ownPage())).status).toBe(404)
   })
