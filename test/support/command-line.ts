@@ -86,7 +86,7 @@ async function runNow(command: Command): Promise<Ran> {
       process.off('exit', onExit)
       resolve(Number(code))
     }
-    // Such as of an error that nothing caught.
+    // After an error that nothing caught, for example.
     const onExit = (code: number | null) => {
       process.off('message', onMessage)
       runner = undefined
