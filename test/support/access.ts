@@ -57,8 +57,8 @@ export type Expected = {
   /** `:id` is replaced by the id of the `record`. */
   query?: string
   /**
-   * The answer to another merchant's people if it is not 404: 200 without the record; 201 or 409 if the request is about
-   * a record of their own merchant instead; 403 if every merchant is refused; 422 if the matrix sends no valid body.
+   * The answer to another merchant's people if it is not 404: 200 without the record; 201 or 409 if the request is
+   * about a record of their own merchant instead; 403 if every merchant is refused; 422 if no valid body is sent.
    */
   elsewhere?: 200 | 201 | 403 | 409 | 422
   /** Merchants' people are refused in every role. */

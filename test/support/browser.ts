@@ -43,8 +43,8 @@ export type Visit = {
   /** Changes the width of the window and the theme of the system. */
   setAppearance(to: Partial<Appearance>): Promise<void>
   /**
-   * Checks the screen for serious accessibility problems, and that it is no wider than the window. Takes a screenshot if
-   * GUICHE_PICTURES is set.
+   * Checks the screen for serious accessibility problems, and that it is no wider than the window. If GUICHE_PICTURES
+   * is set, also takes a screenshot.
    */
   checkScreen(name: string): Promise<void>
   /**

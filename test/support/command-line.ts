@@ -9,8 +9,8 @@ import { assert } from '../../src/lib/assert.ts'
 type Ran = { code: number; stdout: string; stderr: string }
 
 /**
- * The compiled command line in a separate process, on a service's database. The process stays for the next command, also
- * of other test files, since starting one takes a second of CPU.
+ * The compiled command line in a separate process, on a service's database. The process stays for the next command,
+ * also of other test files, since starting one takes a second of CPU.
  */
 export type CommandLine = {
   run(args: string[]): Promise<Ran>
