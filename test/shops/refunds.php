@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// Refunds of the plugin for WooCommerce, with what it uses of WordPress in memory. Prints the keys and amounts of all requests
-// for a refund, the amounts that Guichê carried out, and how many records WooCommerce has.
+// Refunds of the plugin for WooCommerce, with what it uses of WordPress in memory. Prints the keys and amounts of all
+// requests for a refund, the amounts that Guichê carried out, and how many records WooCommerce has.
 
 namespace {
     class WC_Order_Refund
@@ -84,22 +84,22 @@ namespace Guiche\WooCommerce {
     require __DIR__ . '/../../sdk-php/autoload.php';
     require __DIR__ . '/../../plugins/woocommerce/includes/Charges.php';
 
-    final class Bank implements Transport
+    final class FakeGuiche implements Transport
     {
         /** @var list<string> */
         public static array $requested = [];
         /** @var array<string, int> the cents of each key */
         public static array $carriedOut = [];
-        public static ?\Throwable $instead = null;
+        public static ?\Throwable $failure = null;
 
         public function send(Request $request): Response
         {
             ['idempotencyKey' => $key, 'amount' => $cents] = json_decode((string) $request->body, true);
             self::$requested[] = "$key $cents";
             self::$carriedOut[$key] ??= $cents;
-            [$instead, self::$instead] = [self::$instead, null];
-            if ($instead !== null) {
-                throw $instead;
+            [$failure, self::$failure] = [self::$failure, null];
+            if ($failure !== null) {
+                throw $failure;
             }
             return new Response(201, [], (string) json_encode(['id' => $key, 'transactionId' => 'a-transaction', 'amount' => $cents, 'status' => 'PROCESSING', 'createdAt' => '2026-11-24T00:00:00.000Z']));
         }
@@ -109,7 +109,7 @@ namespace Guiche\WooCommerce {
     {
         public static function client(): Guiche
         {
-            return new Guiche('https://pix.example.com', accessToken: static fn () => 'a-token', maxRetries: 0, transport: new Bank());
+            return new Guiche('https://pix.example.com', accessToken: static fn () => 'a-token', maxRetries: 0, transport: new FakeGuiche());
         }
 
         public static function installation(): string
@@ -119,9 +119,9 @@ namespace Guiche\WooCommerce {
     }
 
     /** As WooCommerce: the record first, which it deletes after an error. A process that is killed leaves it. */
-    function refund(int $cents, ?\Throwable $instead = null): void
+    function refund(int $cents, ?\Throwable $failure = null): void
     {
-        Bank::$instead = $instead;
+        FakeGuiche::$failure = $failure;
         $record = new \WC_Order_Refund(++\Records::$last);
         \Records::$all[$record->get_id()] = $record;
         Charges::noteRecord($record);
@@ -138,5 +138,5 @@ namespace Guiche\WooCommerce {
     refund(500);
     refund(300, new TransportFailure('connection reset'));
     refund(300);
-    echo json_encode(['requested' => Bank::$requested, 'carriedOut' => array_values(Bank::$carriedOut), 'records' => count(\Records::$all)]), "\n";
+    echo json_encode(['requested' => FakeGuiche::$requested, 'carriedOut' => array_values(FakeGuiche::$carriedOut), 'records' => count(\Records::$all)]), "\n";
 }

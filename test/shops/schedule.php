@@ -2,8 +2,9 @@
 
 declare(strict_types=1);
 
-// The schedule of the plugin for WooCommerce, with what it uses of WordPress in memory, and a Guichê whose client has the
-// scopes of the plugin's README. Prints what became of the events of the feed.
+// The schedule of the plugin for WooCommerce, with what it uses of WordPress in memory, and a Guichê whose client has
+// the scopes of the plugin's README. Prints the position in the event feed with the orders that were updated, the
+// minutes before each further check of an order that fails, and the requests of a cancellation.
 
 namespace {
     /** @var array<string, string> */

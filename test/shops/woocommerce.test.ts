@@ -64,7 +64,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     return last as Order
   }
   const count = ({ notes }: Order, text: string) => notes.filter((note) => note.includes(text)).length
-  /** Guichê carries out the requests to this path, and the shop gets no answer. */
+  /** Guichê carries out the next requests to this path, and the shop gets no answer. */
   const loseAnswers = async (path: string, times: number) =>
     await writeFile(join(site, 'wp-content/lost.txt'), `${path} ${times}`)
 

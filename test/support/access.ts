@@ -54,17 +54,18 @@ export type Expected = {
   record?: (typeof recordNames)[number]
   /** `:client`, `:transaction` and `:delivery` are replaced by the merchant's. */
   body?: object
+  /** `:id` is replaced by the id of the `record`. */
   query?: string
   /**
-   * The answer to another merchant's people if it is not 404: 200 without the record; 201 or 409 if the request is about
-   * a record of their own merchant instead; 403 if every merchant is refused; 422 if the record cannot be theirs.
+   * The answer to another merchant's people if it is not 404: 200 without the record; 201 or 409 if the request is
+   * about a record of their own merchant instead; 403 if every merchant is refused; 422 if no valid body is sent.
    */
   elsewhere?: 200 | 201 | 403 | 409 | 422
   /** Merchants' people are refused in every role. */
   isOperators?: true
-  /** Ends the caller's session, or changes the password. */
+  /** Ends sessions, or changes the password or the second factor. */
   isOfSession?: true
-  /** Belongs to the operator or the simulated bank, and contains no merchant's records. */
+  /** Is for the operator's people only, or controls the simulated bank. */
   isOfNoMerchant?: true
 }
 

@@ -23,7 +23,7 @@ const preload = false
 const acceptedStyles = new Set<string>()
 
 /**
- * Serious and critical violations that axe finds, each with its place.
+ * Serious and critical violations that axe finds, each with the HTML of its element.
  *
  * @param onlyColor checks what depends on the theme, for a screen whose structure was checked
  */

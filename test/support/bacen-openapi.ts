@@ -51,7 +51,8 @@ export function loadBacenOpenApi(): OpenApi {
 type Json = any
 
 /**
- * Its patterns lack anchors, one pattern has slashes in it, and some `required` lists name fields that do not exist.
+ * Many patterns lack anchors, some are enclosed in slashes, locations are called URIs, and a `required` list names a
+ * field that does not exist.
  */
 function repair(node: Json) {
   if (typeof node !== 'object' || node === null) return

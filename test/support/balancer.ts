@@ -14,7 +14,8 @@ const checkEveryMs = 200
 
 /**
  * A load balancer: it sends requests to the services that are ready, in turn, on connections that it keeps. A request
- * goes to the next service only if a connection was refused: a request that was sent may have had its effect.
+ * goes to the next service, at last to one that is not ready, only if a connection was refused: a request that was sent
+ * may have had its effect.
  */
 export async function startBalancer(upstreams: string[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true })

@@ -124,7 +124,7 @@ export async function startNats(): Promise<Broker> {
 export async function startRabbit(): Promise<Broker> {
   const port = await findFreePort('127.0.0.1')
   const [distributionPort, epmdPort] = [await findFreePort('127.0.0.1'), await findFreePort('127.0.0.1')]
-  // Erlang would start it as a daemon, which stays.
+  // Erlang would otherwise start epmd as a daemon, which outlives the test.
   const epmd = spawn('epmd', ['-address', '127.0.0.1', '-port', String(epmdPort)], { stdio: 'ignore' })
   const server = await startServer(
     (folder) => ({

@@ -43,8 +43,8 @@ export type Visit = {
   /** Changes the width of the window and the theme of the system. */
   setAppearance(to: Partial<Appearance>): Promise<void>
   /**
-   * Checks the screen for serious accessibility problems, checks that it is no wider than the window, and takes a
-   * screenshot.
+   * Checks the screen for serious accessibility problems, and that it is no wider than the window. If GUICHE_PICTURES
+   * is set, also takes a screenshot.
    */
   checkScreen(name: string): Promise<void>
   /**
@@ -91,7 +91,7 @@ export async function visit(
   const setAppearance = async (next: Partial<Appearance>) => {
     now = { ...now, ...next }
     await page.emulateMedia({ colorScheme: now.theme })
-    // The dashboard follows from script. On a busy machine it begins after the frames that a check waits for.
+    // A script applies the theme to the dashboard: on a busy machine, after the frames that a check waits for.
     const shown = async () => await page.evaluate(() => document.documentElement.dataset.mantineColorScheme ?? null)
     await expect.poll(shown, { interval: 10 }).toBeOneOf([null, now.theme])
     await page.setViewportSize({ width: now.width, height: 900 })
@@ -186,7 +186,7 @@ const largeAmount = 1_234_567_890
 export const largeAmounts = { 'en-US': 'R$12,345,678.90', 'pt-BR': /R\$\s12\.345\.678,90/ }
 const amounts = /amount|^(sum|opening|closing|fees|available|reserved|blocked|suspense|debt|acquirer)$/i
 
-/** From now on the dashboard receives large amounts everywhere, to show screens after a good year. */
+/** From now on the overview, closed days and withdrawals have large amounts in the dashboard, as after a good year. */
 export async function enlargeAmounts(page: Page): Promise<void> {
   const enlarge = (name: string, value: unknown) =>
     typeof value === 'number' && amounts.test(name) ? Math.sign(value || 1) * largeAmount : value

@@ -9,8 +9,8 @@ import { assert } from '../../src/lib/assert.ts'
 type Ran = { code: number; stdout: string; stderr: string }
 
 /**
- * The compiled command line in a separate process, on a service's database. The process stays for the next command, also
- * of other test files, since starting one takes a second of CPU.
+ * The compiled command line in a separate process, on a service's database. The process stays for the next command,
+ * also of other test files, since starting one takes a second of CPU.
  */
 export type CommandLine = {
   run(args: string[]): Promise<Ran>
@@ -86,7 +86,7 @@ async function runNow(command: Command): Promise<Ran> {
       process.off('exit', onExit)
       resolve(Number(code))
     }
-    // Such as of an error that nothing caught.
+    // After an error that nothing caught, for example.
     const onExit = (code: number | null) => {
       process.off('message', onMessage)
       runner = undefined

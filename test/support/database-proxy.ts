@@ -6,8 +6,9 @@ export type DatabaseProxy = {
   /** From now on the open connections lose everything that is sent on them, in both directions. New ones work. */
   loseConnections(): void
   /**
-   * The next transaction (or statement on its own) that sends all these texts (in this order, if in separate messages)
-   * is forwarded. The next answer that ends a statement is lost, and the connection ends. Resolves then.
+   * Waits for a transaction, or a statement on its own, that has all these texts: in this order if in separate
+   * messages. The server gets it, but its next answer that ends a statement is lost, and the connection ends. Resolves
+   * then.
    */
   loseAnswerTo(...texts: string[]): Promise<void>
   /** Ends all connections and refuses new ones, until it is called with false. */

@@ -42,8 +42,8 @@ export async function addMerchants(db: Db, ids: string[]): Promise<void> {
 let server: Db | undefined
 
 /**
- * As the server's administrator: the service's role cannot create databases. On one connection for all databases of this
- * process, which starts two fewer processes of PostgreSQL for each.
+ * As the server's administrator: the service's role cannot create databases. On one connection for all databases of
+ * this process, which starts two fewer processes of PostgreSQL for each.
  */
 async function runOnServer(statement: string): Promise<void> {
   server ??= connect({

@@ -19,7 +19,7 @@ import {
 type Deps = Parameters<typeof startDeliveries>[0]
 type Options = NonNullable<Deps['options']>
 
-/** A database, a client, a clock, and delivery workers and receivers that end with the test. Call it once per file. */
+/** A database, a merchant, a clock, and delivery workers and receivers that end with each test. Call once per file. */
 export function deliveryBench() {
   const key = testSecretKey()
   const clock: ManualClock = manualClock()

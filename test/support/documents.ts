@@ -10,7 +10,7 @@ const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' })
 /** The documentation in English: the READMEs of the project and of its JavaScript SDK, and docs/. */
 export const documents = ['README.md', 'sdk/README.md', ...pages.filter((page) => !page.startsWith('docs/pt/'))]
 
-/** The same pages in Portuguese. */
+/** The pages of docs/ in Portuguese. */
 export const translations = pages.filter((page) => page.startsWith('docs/pt/'))
 
 export function readDocument(document: string): string {
@@ -47,7 +47,7 @@ export function codesIn(text: string): string[] {
   )
 }
 
-/** The rows of the tables below a heading. Cells are not interpreted. */
+/** The rows of the table below a heading, without its header. Cells are not interpreted. */
 export function rowsUnder(document: string, heading: string): string[][] {
   const [, section = ''] = readDocument(document).split(new RegExp(`^#+ ${heading}$`, 'm'))
   const [own = ''] = section.split(/^#/m)

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 
 /**
- * What happens to a request: passed on; lost before it arrives; its answer lost; never answered; or answered on the
- * way.
+ * What happens to a request: passed on; lost before it arrives; its answer lost; never answered; or answered by the
+ * proxy itself, with an answer that may never end.
  */
 export type RequestOutcome =
   | 'pass'

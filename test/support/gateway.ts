@@ -73,7 +73,7 @@ export async function openPsp(
       chave: receiverKey,
       receiver: { ...receiverAccount, name },
       isRemote: true,
-      // Longer than any test, so that only the gateway’s own limits end a wait.
+      // Longer than the gateway’s own limits, so that only these end a wait.
       timeoutMs: 120_000,
       clock,
       profile: {

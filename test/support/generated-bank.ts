@@ -19,7 +19,8 @@ export type BankPayout = {
 }
 
 /**
- * A bank that answers the Central Bank's API Pix with data that a test has set. `send` replaces the adapter's socket.
+ * A bank that answers queries of the Central Bank's API Pix, and of Efí's API for payouts, with data that a test has
+ * set. `send` replaces the adapter's socket.
  */
 export type GeneratedBank = {
   payments: Map<string, BankPayment>

@@ -35,7 +35,8 @@ export type GeneratedDay = {
 
 /**
  * A day in the ledger and at a bank, derived from a seed: `agreeing` payments that agree, a fiftieth as many records of
- * each other kind, and `each` discrepancies of each class. Rows are written in their final state; the ledger is posted.
+ * each other kind, and `each` discrepancies of each class but `unreadable`. Rows are written in their final state; the
+ * ledger is posted.
  */
 export async function generateDay(
   db: Db,

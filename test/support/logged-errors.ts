@@ -20,7 +20,10 @@ export function noteLogLine(line: Line): void {
   if (isPrinting) print(lines.slice(-1))
 }
 
-/** A log for a service in this process. `onLine` gets every line from level `info` on. */
+/**
+ * A log for a service in this process. `onLine` gets every line from level `info` on. Without `onLine`, TEST_LOG_LEVEL
+ * prints the log from that level on, and no error is remembered.
+ */
 export function createTestLog(onLine?: (line: Line) => void): Logger {
   if (process.env.TEST_LOG_LEVEL && !onLine) return pino({ level: process.env.TEST_LOG_LEVEL })
   return pino(

@@ -13,8 +13,8 @@ import { connect } from '../../src/db/sql.ts'
 const log = pino({ level: 'silent' })
 
 /**
- * Copies a stopped PostgreSQL with a migrated database into DATA_DIR, as a service leaves it that had nothing to do: a
- * service that makes its own takes four seconds of CPU more to start.
+ * Copies a stopped PostgreSQL with a migrated database into a data folder, as an idle service leaves it: one that
+ * creates its own takes four more seconds of CPU to start.
  */
 export async function copyMigrated(dataDir: string): Promise<void> {
   await promisify(execFile)('cp', ['-a', `${await findMigrated()}/.`, dataDir])

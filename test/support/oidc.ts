@@ -78,7 +78,7 @@ export type SignInProvider = {
   stop(): Promise<void>
 }
 
-/** Of the provider's client that signs people in. */
+/** The credentials with which Guichê signs people in at the provider. */
 export const signInClient = { clientId: 'dashboard', clientSecret: 'the secret of + the dashboard : %' }
 
 /**

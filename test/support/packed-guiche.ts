@@ -18,8 +18,8 @@ export type PackedGuiche = {
 const run = promisify(execFile)
 
 /**
- * Runs `npm pack` on a copy of the checkout. `npm run test:long` builds and installs with npm alone; `npm test` uses what
- * this test run has built and installed.
+ * Runs `npm pack` on a copy of the checkout. `npm run test:long` builds and installs with npm alone; `npm run test:all`
+ * packs what the test run has built, and uses the dependencies that the checkout has.
  */
 export async function packGuiche(): Promise<PackedGuiche> {
   const root = await mkdtemp(join(tmpdir(), 'guiche-package-'))

@@ -54,7 +54,7 @@ export async function packSdk(name: 'sdk' | 'qr-png' = 'sdk'): Promise<PackedSdk
   }
 }
 
-/** Compiles files of the shop with TypeScript as installed there. Throws with the compiler's output. */
+/** Compiles files of the shop with the package installed there and the checkout's TypeScript. Throws its output. */
 export async function compileInShop(shop: string, files: string[], platform: 'node' | 'browser' = 'node') {
   const settings = {
     compilerOptions: {

@@ -54,7 +54,7 @@ export async function vacuum(db: Db, table: string): Promise<void> {
     const [row] = await db.query<{ whole: boolean }>(
       sql`select relallvisible = relpages as whole from pg_class where oid = ${table}::regclass`,
     )
-    // Vacuum passes over a page that something else reads or writes at this moment.
+    // Vacuum skips a page that something else reads or writes at this moment.
     if (row?.whole) return
   }
   throw new Error(`Vacuum did not reach all pages of ${table}`)

@@ -67,7 +67,7 @@ export async function startAndKill(options: Options, afterMs: number): Promise<v
   await ended
 }
 
-/** Starts it and ends it by SIGTERM as soon as its PostgreSQL is being started. Returns how it ended and what it said. */
+/** Starts it, and ends it by SIGTERM as soon as its PostgreSQL is being started. Returns its exit code and output. */
 export async function startAndStop(options: Options): Promise<{ code: number | null; said: string }> {
   const child = spawnService(options)
   let said = ''

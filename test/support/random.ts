@@ -4,7 +4,7 @@
  */
 export const isLong = process.env.TEST_LONG === '1'
 
-/** `short` in `npm test`, and `long` in `npm run test:long`, for tests that find more the longer they run. */
+/** `long` in `npm run test:long`, else `short`, for tests that find more the longer they run. */
 export function lengthOf({ short, long }: { short: number; long: number }): number {
   return isLong ? long : short
 }

@@ -169,14 +169,14 @@ export async function untilSent(service: TestService, refundId: string): Promise
   })
 }
 
-/** The simulated bank's returns of a payment that it has not rejected. */
+/** The returns of a payment at the simulated bank, without those that it has rejected. */
 export async function returnsOf(db: Db, endToEnd: string): Promise<{ id: string; amount: number; nature: string }[]> {
   return await db.query(sql`
     select id, amount, nature from simulator.returns
     where end_to_end_id = ${endToEnd} and rejection is null order by requested_at, amount`)
 }
 
-/** Takes money from a merchant's available balance, as withdrawals would. A negative amount adds money. */
+/** Takes money from a merchant's available balance by a correction. A negative amount adds money. */
 export async function drain(service: TestService, amount: number, merchantId?: string): Promise<void> {
   if (amount === 0) return
   await correct(service, merchantId ?? (await merchantOf(service)), -amount)

@@ -70,7 +70,7 @@ export function refusedFields(answer: Answer<unknown>): string[] {
 
 export type TestClient = { clientId: string; merchantId: string; token: string }
 
-/** Another client of the same service. */
+/** A client of a new merchant of the same service. */
 export async function addTestClient(service: TestService, granted: readonly Scope[] = scopes): Promise<TestClient> {
   const { key } = await loadSecretKey(service.db, null)
   const client = await service.db.transaction(

@@ -46,7 +46,7 @@ type Options = {
   clock?: ManualClock
   /** A database that the caller has made, so that two services can share it. It is not dropped at the end. */
   database?: { db: Db; connectionString: string }
-  /** Called with each line of the log. */
+  /** Called with each line of the log from level `info` on. */
   onLog?: ((line: Record<string, unknown>) => void) | undefined
 }
 
@@ -63,7 +63,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     PORT: '0',
     DATA_DIR: dataDir,
     DATABASE_URL: connectionString,
-    // Many services share one PostgreSQL in a test run, and each connection is a process that takes 40 ms of CPU to begin.
+    // Many services share one PostgreSQL in a test run, and each connection is a process: 40 ms of CPU to start.
     DATABASE_CONNECTIONS_MAX: '4',
     // A busy machine is no outage.
     DATABASE_WAIT_SECONDS: '60',

@@ -28,7 +28,7 @@ export type SimulatorProcess = {
 const startMaxMs = 180_000
 const controlToken = 'a-token-for-the-developer'
 
-/** Starts the compiled `guiche simulator` as a separate process, and resolves when it answers. */
+/** Starts the compiled `guiche simulator` as a separate process, and resolves when it is ready. */
 export async function startSimulatorProcess(
   args: string[],
   { databaseUrl }: { databaseUrl?: string } = {},
@@ -82,6 +82,7 @@ export async function startSimulatorProcess(
   }
 }
 
+/** `stop` leaves the folder. */
 export type OwnSimulator = Pick<SimulatorProcess, 'url' | 'control' | 'stop'>
 
 /** The simulator in this process, with mutual TLS. It keeps its certificates in the folder. */
@@ -92,7 +93,7 @@ export async function startTlsSimulator(
   return await startOwnSimulator({ dialect, tls: true }, place)
 }
 
-/** The simulator in this process: starting another one takes a second of CPU. */
+/** The simulator in this process: starting another process takes a second of CPU. */
 export async function startOwnSimulator(
   options: Omit<SimulatorRun, 'host' | 'port' | 'controlToken'>,
   { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string },

@@ -1,6 +1,6 @@
 <?php
 
-/** For test/shops/woocommerce.test.ts: no mail and no other host, and answers that are lost where the test wants it. */
+/** For test/shops/woocommerce.test.ts: writes mail to a file, reaches no other host, and loses answers (lost.txt). */
 
 declare(strict_types=1);
 
