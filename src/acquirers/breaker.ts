@@ -36,7 +36,8 @@ const numbers = { CLOSED: 0, OPEN: 1, TESTING: 2 }
 
 /**
  * A circuit breaker: while an acquirer does not answer, it gets no load and its callers do not wait. A refusal counts
- * as an answer, and so does a 429, which may concern one kind of request only; an unknown outcome does not.
+ * as an answer, and so does a 429, which may concern one kind of request only. An unknown outcome does not, and neither
+ * does a refused token.
  */
 export function createBreaker({ name, log }: { name: string; log: Log }): Breaker {
   let state: State = { mode: 'CLOSED', failures: 0 }

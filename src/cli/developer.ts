@@ -34,7 +34,7 @@ export function developerCommands(program: Command): void {
 
   const events = program.command('events')
   withConnection(events.command('resend').description('send an event again').argument('<id>', 'id of the event', toId))
-    .option('--forward-to <url>', 'send it from here to this address, instead of to the webhook of its record')
+    .option('--forward-to <url>', 'send it from here to this address, instead of to those that it was sent to')
     .option('--secret <secret>', secretOption)
     .action(async (id: string, options: ConnectOptions & { forwardTo?: string; secret?: string }) => {
       const { runResend } = await import('./developer/follow.ts')

@@ -61,8 +61,6 @@ export type Expected = {
    * about a record of their own merchant instead; 403 if every merchant is refused; 422 if no valid body is sent.
    */
   elsewhere?: 200 | 201 | 403 | 409 | 422
-  /** Merchants' people are refused in every role. */
-  isOperators?: true
   /** Ends sessions, or changes the password or the second factor. */
   isOfSession?: true
   /** Is for the operator's people only, or controls the simulated bank. */
@@ -241,15 +239,16 @@ export const expectations: Record<string, Expected> = {
   },
 
   'GET /dashboard/api/client': listed('signed in'),
-  'POST /dashboard/api/client': { may: 'credential.write', isOperators: true },
-  'GET /dashboard/api/client/:clientId': one('credential.write', 'client'),
-  'PATCH /dashboard/api/client/:clientId': {
-    ...one('credential.write', 'client', {
-      body: { scopes: ['balance.read'], before: [] },
-      elsewhere: 403,
-    }),
-    isOperators: true,
+  'POST /dashboard/api/client': {
+    may: 'credential.write',
+    elsewhere: 403,
+    body: { name: 'Loja Gama', scopes: ['balance.read'] },
   },
+  'GET /dashboard/api/client/:clientId': one('credential.write', 'client'),
+  'PATCH /dashboard/api/client/:clientId': one('credential.write', 'client', {
+    body: { scopes: ['balance.read'], before: [] },
+    elsewhere: 403,
+  }),
   'POST /dashboard/api/client/:clientId/secret': one('credential.write', 'client', {
     // With a client's own secret it also requires the client's scopes: dashboard-developer.test.ts.
     body: { of: 'webhook', overlapHours: 0 },
@@ -264,7 +263,7 @@ export const expectations: Record<string, Expected> = {
   'PATCH /dashboard/api/user/:id': one('user.write', 'user', { body: { isDisabled: true } }),
   'POST /dashboard/api/user/:id/reset': one('user.write', 'user', { body: { secondFactor: true } }),
 
-  'GET /dashboard/api/api-request': { ...listed('webhook.read'), query: 'clientId=:client' },
+  'GET /dashboard/api/api-request': { ...listed('webhook.read'), query: 'clientId=:id', record: 'client' },
   'POST /dashboard/api/record/:id/webhook-test': one('webhook.write', 'transaction', {
     body: { eventType: 'transaction.paid' },
   }),

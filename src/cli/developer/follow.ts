@@ -63,7 +63,7 @@ export async function runListen({
   }
 }
 
-/** `guiche events resend <id>`: to the record's webhook again, or from here to an address. */
+/** `guiche events resend <id>`: to the addresses that it was sent to again, or from here to one. */
 export async function runResend(
   id: string,
   { forwardTo, secret: given, ...options }: ConnectOptions & { forwardTo?: string; secret?: string },
