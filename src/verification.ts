@@ -242,7 +242,7 @@ export function observeVerification({ db, clock, registry }: { db: Db; clock: Cl
   new Gauge({
     name: 'guiche_payouts_stopped',
     aggregator: 'max',
-    help: '1 while withdrawals and refunds are frozen, with the time since when, and whether the database lost commits: the ledger is inconsistent, or an operator froze them',
+    help: '1 while withdrawals and refunds are frozen, with the time since when, and whether the database lost commits: the ledger is inconsistent, money left that is not in it, or an operator froze them',
     labelNames: ['since', 'reason'],
     registers: [registry],
     async collect() {

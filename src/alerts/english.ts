@@ -4,7 +4,7 @@ export const english: Texts = {
   alerts: {
     payouts_frozen: [
       'Withdrawals and refunds are frozen',
-      'The ledger has a discrepancy, money left that is not in the ledger, the database lost commits or was restored, or an operator froze payouts. `npx guiche ledger verify` shows the reason.',
+      'The ledger is inconsistent, money left that is not in the ledger, the database lost commits or was restored, or an operator froze payouts. `npx guiche ledger verify` shows the reason.',
     ],
     database_went_back: [
       'The database went back in time',
@@ -97,7 +97,7 @@ export const english: Texts = {
     job_given_up: ['A job was given up', 'It failed for a week and is no longer retried.'],
     clock_differs: [
       'The clock of {host} differs from that of PostgreSQL',
-      'Set the clocks of both machines by NTP. A day is closed when it is over by both, but charges expire and jobs run by the clock of {host}.',
+      'Set the clocks of both machines by NTP. A day is closed when it is over by both, but charges expire and webhooks are sent by the clock of {host}.',
     ],
     webhooks_delayed: ['Webhooks are not being delivered', 'No process delivers them, or too few do.'],
     receiver_fails: [

@@ -4,7 +4,7 @@ export const portuguese: Texts = {
   alerts: {
     payouts_frozen: [
       'Saques e devoluções estão bloqueados',
-      'O razão tem uma divergência, saiu dinheiro que não está no razão, o banco de dados perdeu gravações ou foi restaurado, ou um operador bloqueou as saídas. `npx guiche ledger verify` mostra o motivo.',
+      'O razão está inconsistente, saiu dinheiro que não está no razão, o banco de dados perdeu gravações ou foi restaurado, ou um operador bloqueou as saídas. `npx guiche ledger verify` mostra o motivo.',
     ],
     database_went_back: [
       'O banco de dados voltou no tempo',
@@ -103,7 +103,7 @@ export const portuguese: Texts = {
     job_given_up: ['Uma tarefa foi abandonada', 'Ela falhou por uma semana e não é mais repetida.'],
     clock_differs: [
       'O relógio de {host} difere do relógio do PostgreSQL',
-      'Acerte os relógios das duas máquinas por NTP. Um dia só é fechado quando acabou nos dois, mas as cobranças expiram e as tarefas rodam pelo relógio de {host}.',
+      'Acerte os relógios das duas máquinas por NTP. Um dia só é fechado quando acabou nos dois, mas as cobranças expiram e os webhooks são enviados pelo relógio de {host}.',
     ],
     webhooks_delayed: [
       'Webhooks não estão sendo entregues',

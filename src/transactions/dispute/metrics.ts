@@ -37,7 +37,7 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   )
   gauge(
     'guiche_disputes_overdue_seconds',
-    'How long ago the oldest dispute that still blocks money should have ended: open for 18 days, or accepted and its payment 90 days old; 0 while there is none',
+    'How long ago the oldest dispute that still blocks money should have ended: open for 18 days and past its deadline, or accepted and its payment 90 days old; 0 while there is none',
     [],
     async function () {
       const now = clock.now()
@@ -47,7 +47,7 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   )
   gauge(
     'guiche_merchants_debt_cents',
-    'Cents that merchants owe, because disputed payments had been spent',
+    'Cents that merchants owe, for example because disputed payments had been spent',
     [],
     async function () {
       this.set(await sumDebts(db))
