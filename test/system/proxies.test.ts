@@ -202,7 +202,7 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     expect(
       (await request({ path: `/transaction/${JSON.parse(created?.text ?? '{}').id}`, headers: token }))?.status,
     ).toBe(200)
-    // Each of these has a separate bucket, whatever the header says.
+    // Each client address has a separate bucket, whatever the headers say.
     service.clock.advance(60_000)
     const asToken = { path: '/auth/token', body: JSON.stringify({}) }
     const statuses = async (localAddress: string, more: Partial<Requested> = {}) =>
