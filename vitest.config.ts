@@ -9,9 +9,9 @@ const files = ['src', 'simulator', 'qr-png/src', 'sdk/src', 'bench', 'test'].fla
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => join(folder, name)),
 )
-/** They use nothing of the global setup, and start whole servers or install packages. */
-const servers = ['src/db/embedded-restart.test.ts', 'test/sdk/qr-png.test.ts']
-const needing = new Map(servers.map((file) => [file, true]))
+/** They use nothing of the global setup, but start servers or install packages: too slow for `npm run test:unit`. */
+const slow = ['src/db/embedded-restart.test.ts', 'test/sdk/qr-png.test.ts']
+const needing = new Map(slow.map((file) => [file, true]))
 
 /** True for a file that uses what the global setup provides, itself or through its imports. */
 function needsSetup(file: string): boolean {
@@ -25,7 +25,7 @@ function needsSetup(file: string): boolean {
   return needs
 }
 
-/** The longest first. Vitest sorts by duration from the second run on, and before by size, which put these last. */
+/** The longest first. Vitest itself sorts by size in a first run, which puts these last, and later by duration. */
 const longest = [
   'test/system/shared-port.test.ts',
   'test/crash/crash.test.ts',
@@ -49,7 +49,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     projects: [
-      // Pure functions, in seconds: `npm run test:unit`.
+      // No service, no PostgreSQL and no build, in seconds: `npm run test:unit`.
       { extends: true, test: { name: 'unit', include: files.filter((file) => !needsSetup(file)) } },
       {
         extends: true,
@@ -62,18 +62,18 @@ export default defineConfig({
       },
     ],
     pool: 'forks',
-    // More than the cores: half of a test is waiting. Its services, PostgreSQL and browsers are other processes.
+    // More than the cores: a test waits half of its time for other processes (services, PostgreSQL and browsers).
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     // The files that a worker runs share its modules: importing them for each file took 15 % of the time.
     isolate: false,
     // A second run transforms only the modules that have changed: a single file starts in half the time.
     experimental: { fsModuleCache: true },
-    // For .ci/run, which counts.
+    // For .ci/run, which prints how many tests passed, failed and were skipped.
     ...(process.env.GUICHE_TEST_REPORT && {
       reporters: ['default', ['json', { outputFile: process.env.GUICHE_TEST_REPORT }]],
     }),
-    // Files share two cores and one PostgreSQL. A slow machine is no failure: these only end what hangs.
+    // Files share the cores and one PostgreSQL. A slow machine is no failure: these limits only end what hangs.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 90_000, interval: 100 } },

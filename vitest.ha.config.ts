@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** Fails servers on purpose for a quarter of an hour, and needs programs of its own: not among the others. */
+/** Kills and freezes servers for a quarter of an hour, and needs programs that other tests do not: run separately. */
 export default defineConfig({
   test: {
     include: ['test/ha/*.check.ts'],

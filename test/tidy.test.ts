@@ -3,10 +3,10 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 /**
- * Who may know whom: a folder of src/ (or one of the files beside them) imports what stands lower, never its own rank except
- * itself. So transactions and withdrawals do not know each other, and an acquirer cannot touch the database.
+ * The layers of src/. A folder, or a file beside the folders, imports only itself and lower layers. So transactions and
+ * withdrawals do not import each other, and acquirers cannot import the ledger.
  */
-const ranks: string[][] = [
+const layers: string[][] = [
   ['lib'],
   ['pix', 'db', 'config.ts'],
   ['http', 'jobs', 'acquirers', 'audit'],
@@ -29,7 +29,7 @@ const ranks: string[][] = [
   ['operator'],
   ['dashboard', 'pay', 'guide'],
   ['app.ts', 'worker.ts'],
-  // What wires the others together, and may know each other.
+  // These connect the others, and may import each other.
   [
     'cluster',
     'database.ts',
@@ -51,13 +51,13 @@ const ranks: string[][] = [
   ],
   ['cli'],
 ]
-const wiring = ranks.findIndex((rooms) => rooms.includes('main.ts'))
+const wiring = layers.findIndex((parts) => parts.includes('main.ts'))
 
-/** Where a program begins. Tests begin too, but a file that only its own test knows is dead. */
+/** The entry points of programs. A file that only its own test imports is unused. */
 const entries = [
   ...['src/main.ts', 'src/cli/main.ts'],
   ...['sdk/src/index.ts', 'sdk/src/testing.ts'],
-  // What measures, and the processes that it starts.
+  // The benchmark, and the processes that it starts.
   ...['main', 'hello', 'profile-hook', 'stages-hook', 'load/main', 'load/receivers', 'baseline/main', 'seed/main'].map(
     (name) => `bench/${name}.ts`,
   ),
@@ -68,41 +68,41 @@ const linesMax = 400
 /** Written by `npm run sdk:types`. */
 const generated = 'sdk/src/openapi.ts'
 
-/** SQL stands in stores, and in the kits that are about the database. */
+/** Where SQL may be written: in stores, in src/db and src/jobs, and in one file of the simulator. */
 const sqlPlaces = /(?:^|[/-])store\.ts$|^src\/(?:db|jobs)\/|^simulator\/transaction\.ts$/
 
 const files = walk('.').sort()
 const code = files.filter((file) => /^(?:(?:src|simulator|qr-png|sdk|test|scripts|bench)\/.*|[^/]*)\.ts$/.test(file))
 const program = code.filter((file) => /^(?:src|simulator)\//.test(file) && !file.endsWith('.test.ts'))
-/** What measures the program. The peers that it is compared with stand by themselves. */
+/** The benchmark, without bench/peers/: the stacks that Guichê is compared with are separate packages. */
 const bench = code.filter((file) => /^bench\/(?!peers\/)/.test(file) && !file.endsWith('.test.ts'))
 /** A package without dependencies. */
 const qrPng = code.filter((file) => file.startsWith('qr-png/') && !file.endsWith('.test.ts'))
-/** What shops install: it knows nothing of ours. */
+/** What shops install. */
 const sdk = code.filter((file) => file.startsWith('sdk/') && !file.endsWith('.test.ts'))
 /** The dashboard's pages, which take the types of answers from the program. */
 const pages = files.filter((file) => /^dashboard\/src\/.*\.tsx?$/.test(file))
 const sources = new Map([...code, ...pages].map((file) => [file, readFileSync(file, 'utf8')]))
 const read = (file: string) => sources.get(file) ?? ''
 
-describe('the walls', () => {
-  it.each(program.filter((file) => file.startsWith('src/')))('%s imports lower ranks only', (file) => {
-    const room = roomOf(file)
-    const rank = rankOf(room)
-    expect(rank, `${room} needs a rank in this test`).toBeGreaterThanOrEqual(0)
+describe('the boundaries', () => {
+  it.each(program.filter((file) => file.startsWith('src/')))('%s imports lower layers only', (file) => {
+    const part = partOf(file)
+    const layer = layerOf(part)
+    expect(layer, `${part} needs a layer in this test`).toBeGreaterThanOrEqual(0)
     const forbidden = importsOf(file).filter((imported) => {
-      const other = roomOf(imported)
-      if (imported.startsWith('simulator/')) return rank < wiring
+      const other = partOf(imported)
+      if (imported.startsWith('simulator/')) return layer < wiring
       // A client of the service, as a shop is one.
-      if (imported.startsWith('sdk/')) return room !== 'cli'
-      if (imported.startsWith('qr-png/')) return imported !== 'qr-png/src/index.ts' || room !== 'pix'
-      return other !== room && rankOf(other) >= rank && !(rank === wiring && rankOf(other) === wiring)
+      if (imported.startsWith('sdk/')) return part !== 'cli'
+      if (imported.startsWith('qr-png/')) return imported !== 'qr-png/src/index.ts' || part !== 'pix'
+      return other !== part && layerOf(other) >= layer && !(layer === wiring && layerOf(other) === wiring)
     })
     expect(forbidden).toEqual([])
   })
 
   it.each(program.filter((file) => file.startsWith('simulator/')))(
-    '%s knows pix/ and lib/ and nothing else of the gateway',
+    '%s imports pix/ and lib/ and nothing else of the gateway',
     (file) => {
       expect(
         importsOf(file).filter(
@@ -112,10 +112,9 @@ describe('the walls', () => {
     },
   )
 
-  it.each(sdk)('%s is of the SDK, which stands alone', (file) => {
+  it.each(sdk)('%s imports only the SDK, and Node only for the helpers of tests', (file) => {
     expect(importsOf(file).filter((imported) => !imported.startsWith('sdk/src/'))).toEqual([])
     const packages = [...read(file).matchAll(/(?:\bfrom|\bimport|\bimport\() ?'([^.'][^']*)'/g)].map(([, name]) => name)
-    // Node is for the helpers of tests alone.
     const isForNode = file.startsWith('sdk/src/testing/')
     expect(packages.filter((name) => !(isForNode && name?.startsWith('node:')))).toEqual([])
   })
@@ -126,29 +125,29 @@ describe('the walls', () => {
     expect(packages.filter((name) => !name?.startsWith('node:'))).toEqual([])
   })
 
-  it('keeps the program free of what measures it', () => {
+  it('keep the program free of the benchmark', () => {
     expect(program.filter((file) => importsOf(file).some((imported) => imported.startsWith('bench/')))).toEqual([])
   })
 
-  it('lets no one wrap the transactions of another, such as to record who began them', () => {
+  it('keep `transaction` from being wrapped outside src/db, such as to record who began one', () => {
     const wrapped = /\btransaction(?:\(|: (?:async )?\(?)work\b/
     expect(
       program.filter((file) => !/^src\/db\/(?:sql|background)\.ts$/.test(file) && wrapped.test(read(file))),
     ).toEqual([])
   })
 
-  it('gives the dashboard the types of the program in one place', () => {
+  it('give the dashboard the types of the program in one file', () => {
     const deep = pages.filter((file) => /from '(?:\.\.\/)+src\//.test(read(file)))
     expect(deep).toEqual(['dashboard/src/types.ts'])
   })
 
-  it('has no input of a day or a time that the browser writes in its own language', () => {
+  it('allow no input of a day or a time that the browser shows in its own language', () => {
     const native = /\btype=\{?["'](?:date|datetime-local|month|time|week)["']/
     expect(native.test('<TextInput type="date" />')).toBe(true)
     expect(pages.filter((file) => native.test(read(file)))).toEqual([])
   })
 
-  it('has one response for each action of an operator, on the command line and in the dashboard', () => {
+  it('give each action of an operator one response, on the command line and in the dashboard', () => {
     const own = /^(?:export )?function to(?:View|Listed|DifferenceView|Candidate)\(/m
     const twice = ['client', 'difference', 'fee', 'ledger-entry', 'suspense', 'proposal', 'reconcile'].map(
       (name) => `src/cli/${name}.ts`,
@@ -156,19 +155,19 @@ describe('the walls', () => {
     expect(twice.filter((file) => own.test(read(file)))).toEqual([])
   })
 
-  it('leaves SQL to the stores', () => {
+  it('leave SQL to the stores', () => {
     const written = /\bsql`|\.query(?:<[^>]*>)?\(\s*['"`{]|\btext: `/
     expect(program.filter((file) => !sqlPlaces.test(file) && written.test(withoutComments(read(file))))).toEqual([])
   })
 
-  it('leaves the environment to the configuration', () => {
+  it('leave environment variables to main.ts, the command line and PATH look-ups', () => {
     const readers = program.filter((file) => /process\.env\b(?!\.PATH)/.test(read(file)))
     expect(readers.filter((file) => file !== 'src/main.ts' && !file.startsWith('src/cli/'))).toEqual([])
   })
 })
 
 describe('every file', () => {
-  it('is reached from where a program begins, or from a test of the whole', () => {
+  it('is imported, directly or not, by an entry point of a program or by a test in test/', () => {
     const reached = new Set<string>()
     const follow = (file: string) => {
       if (reached.has(file)) return
@@ -184,7 +183,7 @@ describe('every file', () => {
     const uses = new Map<string, number>()
     for (const word of [...code, ...pages].flatMap((file) => read(file).match(/\w+/g) ?? []))
       uses.set(word, (uses.get(word) ?? 0) + 1)
-    // What the SDK exports, others use; its generated types have the names of the API.
+    // The generated types of the SDK are all those of the API, used or not.
     const inside = sdk.filter((file) => file !== generated)
     const unused = [...program, ...qrPng, ...inside, ...bench].flatMap((file) =>
       exportsOf(file).flatMap((name) => (uses.get(name) === 1 ? [`${file}: ${name}`] : [])),
@@ -198,7 +197,7 @@ describe('every file', () => {
     ).toEqual([])
   })
 
-  it('prints nothing past the log', () => {
+  it('does not print with `console`', () => {
     expect(code.filter((file) => /\bconsole\.\w/.test(withoutComments(read(file))))).toEqual([])
   })
 
@@ -229,7 +228,7 @@ describe('the migrations', () => {
 it("CONTRIBUTING.md's table has every layer", () => {
   const rows = [...readFileSync('CONTRIBUTING.md', 'utf8').matchAll(/^ *\| \d+ \| (.*) \|$/gm)]
   const written = rows.map(([, names = '']) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name))
-  expect(written.filter((_, layer) => layer !== wiring)).toEqual(ranks.filter((_, layer) => layer !== wiring))
+  expect(written.filter((_, layer) => layer !== wiring)).toEqual(layers.filter((_, layer) => layer !== wiring))
 })
 
 it('.env.example names exactly the variables that the configuration reads', () => {
@@ -250,13 +249,13 @@ function walk(folder: string): string[] {
   })
 }
 
-/** The folder of src/ in which a file stands, or the file itself where it stands beside them. */
-function roomOf(file: string): string {
+/** The folder of src/ that has a file, or the file itself if it is directly in src/. */
+function partOf(file: string): string {
   return file.replace(/^src\//, '').split('/')[0] ?? ''
 }
 
-function rankOf(room: string): number {
-  return ranks.findIndex((rooms) => rooms.includes(room))
+function layerOf(part: string): number {
+  return layers.findIndex((parts) => parts.includes(part))
 }
 
 /** The files of ours that a file imports, statically or not. */

@@ -12,11 +12,11 @@ const log = pino({ level: 'silent' })
 
 export type Standby = {
   connectionString: string
-  /** As its administrator. */
+  /** Runs a statement as the administrator. */
   query<Row extends object>(text: string): Promise<Row[]>
   /** Ends all its processes at once, as a power cut does. */
   kill(): Promise<void>
-  /** Stops all its processes, as a frozen machine would. Returns what lets them go on. */
+  /** Suspends all its processes, as if its machine had frozen. Returns a function that resumes them. */
   freeze(): () => void
   start(): Promise<void>
 }
@@ -29,7 +29,7 @@ export type Pair = {
   stop(): Promise<void>
 }
 
-/** Two migrated PostgreSQL of their own, copies of one database: a primary, and a standby that streams its log. */
+/** Two PostgreSQL servers with copies of one migrated database: a primary, and a standby that streams its WAL. */
 export async function startPair(): Promise<Pair> {
   const [one, two] = [await makeMigratedDataDir(), await makeMigratedDataDir()]
   const primary = await startEmbeddedPostgres({ dataDir: one.dataDir, log })
@@ -57,7 +57,7 @@ export async function startPair(): Promise<Pair> {
         }
       },
       async kill() {
-        // SIGQUIT ends the others at once as well; after SIGKILL they would go on with their statement.
+        // After SIGQUIT the postmaster ends its children at once; after SIGKILL they would finish their statements.
         const postmaster = postmasterOf(folder)
         assert(postmaster !== null, 'the standby runs')
         process.kill(postmaster, 'SIGQUIT')

@@ -17,7 +17,7 @@ export const payingCustomer = {
 
 type Paid = Charged & { endToEnd: string }
 
-/** A charge, and a payment that was meant for it. */
+/** Creates a charge and pays it: without its txid, or twice. Returns the endToEndId of the first payment. */
 export async function payWithFault(
   service: TestService,
   behaviour: 'without_txid' | 'twice',

@@ -52,7 +52,7 @@ export async function requestToken(
 
 export type Shop = { merchantId: string; clientId: string; clientSecret: string; webhookSecret: string }
 
-/** Creates another client of the service, with all scopes by default. */
+/** Creates another merchant with an API client, which has all scopes by default. */
 export async function registerShop(
   { db, clock }: Pick<TestService, 'db' | 'clock'>,
   input: { clientId?: string; scopes?: Scope[] } = {},
@@ -71,7 +71,7 @@ export function encodeForm(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1)
 }
 
-/** An error as in RFC 6749 §5.2, which no cache may store. */
+/** Expects an error as in RFC 6749 §5.2, which no cache may store. */
 export function expectRefusal(answer: TokenAnswer, status: number, error: string): void {
   expect({ status: answer.status, error: answer.body.error }).toEqual({ status, error })
   expect(Object.keys(answer.body)).toEqual(['error', 'error_description'])

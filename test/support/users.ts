@@ -13,8 +13,8 @@ type Call = {
 }
 
 /**
- * A signed-in person, as a browser: sends the cookie with each request, and the CSRF token with those that change
- * something.
+ * A signed-in user's browser: sends the cookie and the CSRF token with each request. A call can replace or omit the
+ * token.
  */
 export type Browser = {
   cookie: string
@@ -24,7 +24,7 @@ export type Browser = {
 
 type Credentials = { email: string; password: string; code?: string }
 
-/** Signs in, and returns the answer and the browser, which is useless if sign-in was refused. */
+/** Signs in. Returns the answer, and a browser, which has no session if the sign-in was refused. */
 export async function openBrowser(service: TestService, credentials: Credentials) {
   const answer = await service.call('/dashboard/api/session', { token: null, body: credentials })
   return { ...toBrowser(service, answer), status: answer.status, body: answer.body }
@@ -56,12 +56,12 @@ function toBrowser(service: TestService, answer: Answer): Browser {
   }
 }
 
-/** The password of every user that a test creates. */
+/** The password of users that tests create. */
 export const password = 'correct horse battery staple'
 
 let made = 0
 
-/** Creates a user by an invitation, and returns the address. */
+/** Creates a user by an invitation, and returns the e-mail address. */
 export async function inviteUser(
   service: TestService,
   { role, merchantId = null }: { role: string; merchantId?: string | null },
@@ -75,7 +75,7 @@ export async function inviteUser(
   return email
 }
 
-/** Signs in, and opens a path of the dashboard. */
+/** Signs in through the API, and opens a path of the dashboard. */
 export async function signIn(page: Page, service: TestService, email: string, path = ''): Promise<void> {
   const { cookie } = await openBrowser(service, { email, password })
   const [name = '', value = ''] = cookie.split('=')
@@ -84,7 +84,7 @@ export async function signIn(page: Page, service: TestService, email: string, pa
   await page.getByRole('navigation', { name: 'Menu' }).waitFor()
 }
 
-/** Signs in on the page, with the password. */
+/** Signs in on the dashboard's sign-in page. */
 export async function signInOnPage(page: Page, service: TestService, email: string): Promise<void> {
   await page.goto(`${service.baseUrl}/dashboard`)
   await page.getByLabel('E-mail').fill(email)

@@ -4,7 +4,7 @@ import { findPostedFor } from '../../src/ledger/verify-store.ts'
 
 const always = { from: new Date(0), to: null }
 
-/** The breaches that are found record by record among all changes: the same as those of a full verification. */
+/** The breaches that the verification of changed records finds if all records have changed. */
 export async function findByRecord(db: Db | Tx, verification: Verification): Promise<Breach[]> {
   const known = await findPostedFor(db, always)
   return await verification.findBreaches(db, [...known, ...(await verification.findTouched(db, always, known))])

@@ -12,7 +12,7 @@ type ReceivedEvent = { id: string; type: string; timestamp: string; data: { id: 
 export type TestReceiver = {
   url: string
   received: Received[]
-  /** Received requests, whether or not they were read to the end. */
+  /** The number of requests, including those that were not read to the end. */
   requests(): number
   /** Resolves when this many have been received. Fails after the time limit of {@link eventually}. */
   until(count: number): Promise<void>
@@ -92,8 +92,8 @@ export async function runJobToEnd(db: Db, name: string): Promise<void> {
 }
 
 /**
- * Keeps the schedule from running a job until the returned function is called: it finds one that is due tomorrow, and
- * adds none.
+ * Prevents the schedule from running a job until the returned function is called: the schedule finds a queued one, due
+ * tomorrow, and adds none.
  */
 export async function suspendJob(db: Db, name: string): Promise<() => Promise<void>> {
   const runAt = new Date(Date.now() + 86_400_000)

@@ -37,7 +37,7 @@ export type Withdrawal = {
 
 type Json = Record<string, unknown>
 
-/** A valid body, with its own key and idempotency key. */
+/** A valid body, with a new Pix key and idempotency key. */
 export function withdrawalBody(more: Json = {}): Json {
   return {
     amount: 1_000,
@@ -187,7 +187,7 @@ export async function expectLedgerConsistent(service: TestService): Promise<void
   expect(await findBreaches(service.db)).toEqual([])
 }
 
-/** The service with a token that is renewed whenever the clock has moved beyond its lifetime. */
+/** The service with a token that is renewed when the clock has moved by more than ten minutes: tokens live for 15. */
 export function withRenewedToken(service: TestService): TestService {
   let { token } = service
   let since = service.clock.now().getTime()

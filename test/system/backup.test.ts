@@ -113,7 +113,7 @@ it('a backup made while shops sell is restored whole, and what came after it is 
   await stop(service)
   expect([...shops.surprises, ...late.surprises]).toEqual([])
 
-  // The backup alone: all from before it. What was paid after it is found in the PSP's list.
+  // The backup alone has all from before it. What was paid after it is found in the PSP's list.
   const restored = await newDataDir()
   const { code, stdout } = await guiche(restored, ['restore', file])
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^breaches +0$/m)])
@@ -127,7 +127,7 @@ it('a backup made while shops sell is restored whole, and what came after it is 
     async () => {
       const found = await fetchAll(first.baseUrl, token)
       const known = new Set(found.filter(({ status }) => status === 'PAID').map(({ id }) => id))
-      // A payment goes to suspense only when the commit of its transaction can no longer be late: after minutes.
+      // A payment whose transaction is unknown goes to suspense after five minutes. Until then its job is queued.
       const waiting = JSON.stringify(await firstDb.query(sql`select key from jobs where key like '%unattributed%'`))
       const isKnown = ({ id, endToEndId }: Paid) =>
         known.has(id) || (endToEndId !== null && waiting.includes(endToEndId))
@@ -144,7 +144,7 @@ it('a backup made while shops sell is restored whole, and what came after it is 
   await stop(first)
   expect(paid.length).toBeGreaterThan(0)
 
-  // With the archive: everything up to the moment, and nothing after it.
+  // With the archive: everything up to `moment`, and nothing after it.
   const recovered = await newDataDir()
   const until = ['--wal', wal, '--until', moment.toISOString()]
   expect(await read(recovered, ['restore', file, ...until])).toMatchObject({ breaches: 0 })
@@ -178,7 +178,7 @@ it('a restore that cannot reach the requested time says why and can be repeated'
   const archived = await readdir(wal)
 
   const dataDir = await newDataDir()
-  // As root: if PostgreSQL's user cannot enter this folder, it gets a capability that lets it read every file.
+  // As root, PostgreSQL's user would get a capability to read every file if it could not enter this folder.
   await chmod(dataDir, 0o711)
   const closed = join(original, 'closed')
   await cp(wal, closed, { recursive: true })

@@ -54,7 +54,7 @@ it.runIf(isLong)(
     const brief = ['--rungs', '40', '--seconds', '0.5', '--processes', '1']
     const { stdout } = await run('--ladder', '--statements', ...brief)
     expect(stdout).toMatch(/^\| 40 \| [\d.]+ \|/m)
-    // From the load generator, the hook in the service, PostgreSQL's statements, and its tables.
+    // From the load generator, the hook in the service, the statements in PostgreSQL and its tables.
     for (const row of ['· due → sent', '· handler', 'create', 'insert-transactions', 'public.transactions'])
       expect(stdout).toMatch(new RegExp(`^\\| ${row} \\| [\\d.]`, 'm'))
   },

@@ -177,7 +177,7 @@ describe('guiche client rotate-secret', () => {
     for (const secret of [made, again]) await fetchToken(service.baseUrl, secret)
   })
 
-  it('prints until when the former secret is valid, and what to do about an unknown client', async () => {
+  it('prints until when the former secret is valid, and refuses an unknown client and invalid values', async () => {
     const made = await registerShop(service)
     const { stdout } = await run(['client', 'rotate-secret', made.clientId])
     expect(stdout).toMatch(/Store it now: it is not shown again\. The former one is valid until \d{4}-\S+Z\.\n$/)

@@ -33,10 +33,10 @@ const python = findPython('httpx')
 const isInstalled = (...[program, ...flags]: [string, ...string[]]) =>
   spawnSync(program, flags, { stdio: 'ignore' }).status === 0
 
-/** What fits beside the contents on a screen of 1440 pixels. */
+/** The columns that fit beside the table of contents on a screen of 1440 pixels. */
 const columnsMax = 76
 
-/** A sample's requests follow a request with its name as the identifier. */
+/** The X-Request-Id of the request that the program sends before a sample's own requests. */
 const mark = (id: string) => `sample-${id}`
 const upper = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
 
@@ -140,7 +140,7 @@ beforeAll(async () => {
   for (const name of ['node_modules', 'sdk-php']) await symlink(resolve(name), join(service.dataDir, name))
   await fund(service, 10_000_000)
 })
-/** What a sample changed for those of the next language. */
+/** Undoes what the samples changed, before those of the next language. */
 afterEach(async () => {
   await service.call('/sandbox/personality', { body: { name: 'honest' } })
   const { body } = await service.call<{ data: { id: string }[] }>('/webhook-endpoint?perPage=100')
@@ -194,7 +194,7 @@ async function run(language: string, { file, command, write }: Program): Promise
   const setup = blocksOf('docs/reference/index.md').find((block) => block.language === fence)?.text ?? ''
   const text = write(setup, parts)
     .replaceAll('http://127.0.0.1:3000', service.baseUrl)
-    // The languages share a service, and a key belongs to one request.
+    // The languages share a service, and an idempotency key belongs to one request.
     .replaceAll(/(?<=-2026-)0001/g, `000${Object.keys(programs).indexOf(language)}`)
   await writeFile(join(service.dataDir, file), text)
   logged = []
@@ -215,7 +215,7 @@ async function run(language: string, { file, command, write }: Program): Promise
   })
   expect(stderr).toBe('')
   expect(answersBySample()).toEqual(Object.fromEntries(routes.map(({ id, route }) => [id, `${route} succeeded`])))
-  // A field that the answer does not have.
+  // JavaScript prints this for a field that the answer does not have.
   expect(stdout.split('\n').filter((line) => line.includes('undefined'))).toEqual([])
 }
 
@@ -225,7 +225,7 @@ function answersBySample(): Record<string, string> {
   let current = ''
   for (const { requestId, method, route, status } of logged) {
     if (String(requestId).startsWith(mark(''))) current = String(requestId).slice(mark('').length)
-    // The simulated bank calls, too.
+    // The simulated bank sends callbacks, too.
     else if (current !== '' && typeof status === 'number' && !String(route).startsWith('/callbacks/'))
       answers[current] = `${method} ${route} ${status < 300 ? 'succeeded' : status}`
   }
@@ -245,7 +245,7 @@ async function paid() {
 
 const pixKey = { key: 'maria@example.com', type: 'EMAIL' }
 
-/** One that waits for its confirmation: nothing has been sent. */
+/** A withdrawal that repeats another and waits for confirmation: it has not been sent. */
 async function repeatedWithdrawal(amount: number): Promise<Variables> {
   await withdraw(service, { amount, pixKey })
   const { body } = await requestWithdrawal(service, { amount, pixKey })
@@ -278,7 +278,7 @@ async function paidOut(): Promise<string> {
   return id
 }
 
-/** What the variables of a sample are. */
+/** Creates the records that a sample needs, and returns its variables. */
 const prepare: Record<string, () => Promise<Variables>> = {
   refundTransaction: async () => ({ id: (await paid()).id }),
   cancelTransaction: async () => ({ id: (await chargeOnce()).id }),

@@ -13,7 +13,7 @@ import { makeFolder, makeTestCertificates } from '../support/https-psp.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-/** Samples that no test runs or reads, by their beginning, with the reason. */
+/** Samples that this test neither runs nor reads, by their beginning, with the reason. */
 const untried: [document: string, beginning: string, why: string][] = [
   ['README.md', '0002010102', 'what a command printed, which another test looks at (readme-loop)'],
   ['README.md', '{"endToEndId"', 'the same'],
@@ -38,10 +38,10 @@ const untried: [document: string, beginning: string, why: string][] = [
     beginning,
     'needs root, a container runtime or a cluster; test/deploy has what can be tested without',
   ]),
-  ['docs/php.md', 'mkdir minha-loja', 'the test of the PHP SDK follows this page'],
+  ['docs/php.md', 'mkdir minha-loja', 'the test of the PHP SDK follows this page in Portuguese'],
   ['docs/php.md', 'composer init', 'the same'],
   ['docs/php.md', 'php -S', 'the same'],
-  ['docs/python.md', 'mkdir minha-loja', 'the test of the Python SDK follows this page'],
+  ['docs/python.md', 'mkdir minha-loja', 'the test of the Python SDK follows this page in Portuguese'],
   ['docs/python.md', '.venv/bin/uvicorn', 'the same'],
   ['docs/operations.md', '[pgbouncer]', 'another program’s configuration'],
   ['docs/simulator.md', 'curl --cacert', 'leaves out the txid; mutual TLS has separate tests'],
@@ -94,7 +94,7 @@ it('the npm scripts in samples exist', async () => {
   expect(named.map(([, script, short]) => script ?? short).filter((name) => !scripts[name ?? ''])).toEqual([])
 })
 
-/** A separate test runs those of the README, with its receiver. */
+/** Documents with shell commands. A separate test runs those of the README, with its receiver. */
 const shells = documents.filter(
   (document) => document !== 'README.md' && blocksOf(document).some((block) => isShell(block) && !untriedReason(block)),
 )
@@ -138,7 +138,7 @@ describe('settings', () => {
   const complete = (text: string) => {
     const whole = JSON.parse(settings.find(({ document }) => document === 'docs/acquirers.md')?.text ?? '')
     const [efi] = whole.acquirers
-    // A certificate that exists; an environment that no sample may depend on.
+    // A certificate that exists.
     efi.tls = { certFile: 'client.pem', keyFile: 'client.key' }
     const part = text.startsWith('{') ? {} : JSON.parse(`{ ${text} }`)
     if (part.callbacks) efi.callbacks = part.callbacks

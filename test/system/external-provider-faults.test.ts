@@ -5,8 +5,8 @@ import { type FakeProvider, json, startFakeProvider, startServiceWithProvider } 
 import type { TestService } from '../support/service.ts'
 import { expectRefusal, registerShop, requestToken } from '../support/token.ts'
 
-// No good provider can be made to do these things, so this one is a fake: an HTTP server with set answers. The
-// last group repeats Keycloak's habits as its documentation and its answers show them.
+// No real provider can be made to do these things, so this one is a fake: an HTTP server with fixed answers. The last
+// group imitates Keycloak, as its documentation and its answers show it.
 
 const form = { client_id: 'shop', client_secret: 'the-shops-secret', grant_type: 'client_credentials' }
 const configurationPath = '/.well-known/openid-configuration'
@@ -26,7 +26,7 @@ beforeEach(async () => {
   provider.answers.set(configurationPath, json(200, configuration()))
   provider.answers.set('/jwks', json(200, { keys: [keys[0]?.jwk] }))
   provider.answers.set('/token', json(200, { access_token: 'a', token_type: 'Bearer', expires_in: 60 }))
-  // Nothing is known of the provider yet: failures are not cached, successful reads are.
+  // A new service has cached nothing of the provider. It caches successful reads, but no failures.
   service = await startServiceWithProvider({ AUTH_ISSUER: provider.issuer })
   await registerShop(service, { clientId: 'shop' })
 })
@@ -196,7 +196,7 @@ describe("the provider's keys", () => {
     vi.useRealTimers()
   })
 
-  it('may change: a token with a new key is valid immediately, one with an old key until the key is withdrawn', async () => {
+  it('may change: a token with a new key is valid within five seconds, an old one until its key is withdrawn', async () => {
     expect(await list(await makeToken(0))).toEqual([200, undefined])
     expect(await list(await makeToken(1))).toEqual([401, 'invalid_token'])
     provider.answers.set('/jwks', json(200, { keys: keys.map(({ jwk }) => jwk) }))
@@ -221,7 +221,7 @@ describe("the provider's keys", () => {
 })
 
 describe('Keycloak', () => {
-  it('is supported: its grant, its client in azp, its type in the claim, its user for the client', async () => {
+  it('is supported: its grant, its client in azp, its token type in typ, its service account', async () => {
     const keycloaks = {
       aud: 'account',
       sub: '0b1c7c1e-6d1f-4f8e-9c55-2f1e1a7a7e11',
@@ -265,7 +265,7 @@ describe('Keycloak', () => {
     expect(await list(foreign)).toEqual([403, 'insufficient_scope'])
   })
 
-  it('cannot grant more than the client may: scopes as a list, as scp, and narrower', async () => {
+  it('limits a token to the scopes in scope or scp, in a text or a list', async () => {
     expect(await list(await makeToken(0, { scope: 'profile transaction.read' }))).toEqual([200, undefined])
     for (const claims of [{ scope: 'profile balance.read' }, { scp: ['balance.read'] }, { scp: 'balance.read' }])
       expect(await list(await makeToken(0, claims))).toEqual([403, 'insufficient_scope'])

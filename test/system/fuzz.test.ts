@@ -14,7 +14,7 @@ const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
 const runs = lengthOf({ short: 150, long: 5_000 })
 const atOnce = 4
 
-/** Answers of HTTP itself, before an operation runs. */
+/** Statuses of answers before an operation runs, such as for an invalid HTTP request. */
 const statusesOfHttp = [400, 404, 405, 413, 415, 431]
 /** The simulator answers a charge of this amount only after half a minute. */
 const slowAmount = '5040504'
@@ -51,7 +51,7 @@ it(`answers whatever it is sent as its document says, never with a 5xx (FUZZ_SEE
   )
 })
 
-/** Existing records, so that not every request fails with 404. */
+/** Creates records and returns their ids and codes, so that not every request fails with 404. */
 async function learn(): Promise<Record<string, string[]>> {
   const made: { id: string; pixResponse: { uri: string } }[] = []
   for (let count = 0; count < 5; count++) {
@@ -119,7 +119,7 @@ function createCheck(document: ApiDocument, operations: Operation[]) {
     expect(types, said).toContain(type)
     const pointer = `/paths/${toPointer(operation.path)}/${request.method.toLowerCase()}/responses/${status}/content/${toPointer(type)}/schema`
     const validate = validator(pointer)
-    const isTrue = validate(type.endsWith('json') ? JSON.parse(text) : text)
-    expect(isTrue, `${said} ${JSON.stringify(validate.errors)}`).toBe(true)
+    const isValid = validate(type.endsWith('json') ? JSON.parse(text) : text)
+    expect(isValid, `${said} ${JSON.stringify(validate.errors)}`).toBe(true)
   }
 }

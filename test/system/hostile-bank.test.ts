@@ -65,10 +65,10 @@ const scheduled = [
   'transactions.disputes',
   'suspense.check',
 ]
-/** The pauses after which a notice is checked again, before it counts as untrue. */
+/** A second more than each pause after which an unconfirmed callback is checked again, before it counts as untrue. */
 const pausesSeconds = [3, 11, 61, 301]
 
-/** Advances the clock, with all automatic work. */
+/** Advances the clock, and runs all automatic work. */
 async function pass(ms: number): Promise<void> {
   service.clock.advance(ms)
   await settleDown(...scheduled)
@@ -82,7 +82,7 @@ async function pass(ms: number): Promise<void> {
 
 describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
   it(
-    'are each credited once, and nothing that never arrived',
+    'are each credited once, and no money that never arrived is credited',
     async () => {
       // Payments that arrived before the first read of the list are not the service's.
       await settleDown('transactions.poll')
@@ -100,7 +100,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
       // Slow payments arrive, codes expire, late payments arrive, and some are disputed and decided.
       for (const ms of [10 * minute, day, 10 * minute, 2 * day]) await pass(ms)
       expect(await decideDisputes(bank, service.db)).toBeGreaterThan(0)
-      // Longer than the time in which reconciliation considers a return merely late.
+      // Longer than the 15 minutes in which reconciliation considers a missing entry merely late.
       await pass(20 * minute)
       await bank.stopCallbacks()
       await settleDown()
@@ -113,14 +113,14 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
   )
 
   it(
-    'leave to reconciliation what the bank sent back without reporting it, and are then held to the cent',
+    'agree with the bank to the cent once reconciliation has found what it sent back without reporting it',
     async () => {
       const deps = settleDepsWith(service, bank.handle)
       const acquirer = deps.acquirers.named('simulator')
       const now = service.clock.now().getTime()
       const window = { from: new Date(now - 7 * day), to: new Date(now + 1) }
       const compareAll = async () => await reconcile(deps, { acquirer, kind: 'manual', window })
-      const unasked = new Set(
+      const sentBack = new Set(
         truth.payments
           .filter(({ behaviours: some }) => /returned|contested/.test(some.join()))
           .map((one) => one.endToEndId),
@@ -131,7 +131,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
       expect((await compareAll()).state).toBe('complete')
       const found = await service.db.query<{ id: string; class: string; reference: string }>(sql`
         select id, class, reference from differences where state = 'open'`)
-      expect(found.filter((one) => one.class !== 'return' || !unasked.has(one.reference))).toEqual([])
+      expect(found.filter((one) => one.class !== 'return' || !sentBack.has(one.reference))).toEqual([])
       for (const { id } of found) await confirmDifference(deps, { id, by: { actor: 'operator' } })
       expect(balanceOfLedger(await readLedger(service.db))).toBe(truth.balance)
       expect(await compareAll()).toMatchObject({ state: 'complete', counts: {}, newCount: 0 })
@@ -145,14 +145,15 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
     const happened = truth.payments.flatMap((payment) => payment.behaviours)
     for (const behaviour of behaviours) {
       const times = happened.filter((one) => one === behaviour).length
-      // The order of concurrent payments decides who draws what: of twelve expected, less than three are one in 2,000.
+      // The order of concurrent payments decides which gets which. Where twelve are expected, fewer than three occur
+      // once in 2,000 runs.
       expect(times, behaviour).toBeGreaterThan((count * presets.hostile[behaviour]) / 6)
     }
     expect(invented.length).toBeGreaterThan(count / 10)
     expect(swapped.length).toBeGreaterThan(count / 20)
   })
 
-  // The controls: errors of a gateway that the comparison has to detect.
+  // The controls: errors of a gateway that the comparison must detect.
   it('would show a gateway that believes a callback', async () => {
     const { invented } = findForged(bank.reported, truth)
     const { transactions } = await readLedger(service.db)

@@ -14,8 +14,8 @@ import { eventually } from '../support/webhooks.ts'
 import { withdrawalBody } from '../support/withdrawals.ts'
 
 /*
- * A bank behind real HTTPS with broken certificates or answers: the outcome of requests stays unknown, no money moves
- * in the service, and once the bank can be understood again everything is found as the bank has it, once.
+ * A bank behind real HTTPS with broken certificates or answers: the outcome of requests stays unknown and money is only
+ * reserved. Once its answers can be read again, everything is found as the bank has it, once.
  */
 
 const clock = manualClock()
@@ -31,7 +31,7 @@ let mode = 'well'
 const requested: string[] = []
 const sends: Record<string, Send> = {}
 
-// It carries out requests, and answers in a way that cannot be understood.
+// The bank carries out each request, and then answers in one of these ways.
 const answers: Record<string, (answer: ServerResponse, said: HttpResponse) => void> = {
   well: (answer, said) => answer.writeHead(said.status, said.headers).end(said.body),
   'far too long': (answer, said) => {
@@ -47,7 +47,7 @@ const answers: Record<string, (answer: ServerResponse, said: HttpResponse) => vo
   'not JSON': (answer, said) => answer.writeHead(200).end(said.body.slice(0, -5)),
   'a page': (answer) => answer.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>'),
   'a redirect': (answer) => answer.writeHead(307, { location: 'https://elsewhere.example/cob' }).end(),
-  'of nothing that was asked': (answer) => answer.writeHead(200).end('{"txid":"other","valor":{"original":"0.01"}}'),
+  'about another charge': (answer) => answer.writeHead(200).end('{"txid":"other","valor":{"original":"0.01"}}'),
 }
 const unreachable = ['a wrong certificate of ours', 'an expired certificate of its own', 'an unknown authority']
 
@@ -126,7 +126,7 @@ const setMode = (name: string) => {
   mode = name
   requested.length = 0
 }
-const mayHaveCharge = (what: RegExp) => requested.some((line) => what.test(line))
+const wasRequested = (what: RegExp) => requested.some((line) => what.test(line))
 
 async function later(): Promise<void> {
   gateway.clock.advance(60_000)
@@ -146,7 +146,7 @@ async function paid(amount: number): Promise<{ id: string; endToEnd: string }> {
 type Refunded = { amountRefunded: number; status: string }
 
 describe.each([...unreachable, ...Object.keys(answers).filter((name) => name !== 'well')])('%s', (name) => {
-  it('moves no money, and everything is found once the bank can be understood', async () => {
+  it('only reserves money, and everything is found once the bank can be understood', async () => {
     setMode('well')
     const sale = await paid(10_000)
     const before = await gateway.available()
@@ -161,7 +161,7 @@ describe.each([...unreachable, ...Object.keys(answers).filter((name) => name !==
     expect(refund.status).toBe(201)
     const withdrawal = await gateway.call<{ id: string }>('/withdrawal', withdrawalBody({ amount: 1_500 }))
     expect(withdrawal.status).toBe(201)
-    await eventually(async () => mayHaveCharge(/^PUT \/pix\/.*\/devolucao\//) && mayHaveCharge(/^PUT \/v3\/gn\/pix\//))
+    await eventually(async () => wasRequested(/^PUT \/pix\/.*\/devolucao\//) && wasRequested(/^PUT \/v3\/gn\/pix\//))
     await later()
 
     const open = await gateway.call<Refunded>(`/transaction/${sale.id}`)

@@ -58,8 +58,8 @@ afterAll(async () => {
 })
 
 /**
- * The API of a second process on the service's database, which recognizes its PSP by a certificate. The first process
- * works on the callbacks that this one stores.
+ * A second API on the service's database, which recognizes its PSP by a certificate. The service processes the
+ * callbacks that this one stores.
  */
 async function createGateway({ trusted, metrics = new Registry() }: { trusted: string; metrics?: Registry }) {
   const { db, clock, baseUrl } = service
@@ -96,7 +96,7 @@ async function createGateway({ trusted, metrics = new Registry() }: { trusted: s
 
 const portOf = (url: string) => Number(new URL(url).port)
 
-const isKept = async (endToEndId: string) =>
+const isStored = async (endToEndId: string) =>
   (await service.db.query(sql`select from callback_inbox where end_to_end = ${endToEndId}`)).length === 1
 
 async function refusals(reason: string): Promise<number> {
@@ -146,16 +146,16 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
       const answer = await call({ body, ...show })
       // Caddy ends the handshake; nginx answers with an error.
       expect([null, 400]).toContain(answer?.status ?? null)
-      expect(await isKept(payment.endToEndId)).toBe(false)
+      expect(await isStored(payment.endToEndId)).toBe(false)
       expect((await call({ body, show: certificates.shown.psp }))?.status).toBe(200)
-      expect(await isKept(payment.endToEndId)).toBe(true)
+      expect(await isStored(payment.endToEndId)).toBe(true)
     },
   )
 
   it.runIf(runs)('a certificate that is only in a header does not count', async () => {
     const text = encodeURIComponent(certificates.shown.psp.certificate)
     const forged = { 'client-cert': text, Client_Cert: text }
-    // At the host that requires no certificate, and past it with another name in the handshake.
+    // At the host that requires no certificate, and at the other one with the first one's name in the handshake.
     expect((await request({ path, body: '{}', headers: forged }))?.status).toBe(404)
     const crossed = await request({ host: callbacksHost, servername: apiHost, path, body: '{}', headers: forged })
     expect([null, 400, 403, 421]).toContain(crossed?.status ?? null)
@@ -202,7 +202,7 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     expect(
       (await request({ path: `/transaction/${JSON.parse(created?.text ?? '{}').id}`, headers: token }))?.status,
     ).toBe(200)
-    // Each of these has a separate bucket, whatever the header says.
+    // Each client address has a separate bucket, whatever the headers say.
     service.clock.advance(60_000)
     const asToken = { path: '/auth/token', body: JSON.stringify({}) }
     const statuses = async (localAddress: string, more: Partial<Requested> = {}) =>
@@ -233,10 +233,10 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
       const path = `/dashboard/api/infraction/${randomUUID()}/file/${randomUUID()}?name=proof.pdf`
       return await request({ method: 'PUT', path, headers, body: 'x'.repeat(bytes) })
     }
-    // Guichê has read it, and knows no such dispute.
+    // Guichê has read the whole file, and answers that there is no such dispute.
     const answer = await upload(fileBytesMax)
     expect([answer?.status, answer?.text]).toEqual([404, expect.stringContaining('"code":"not_found"')])
-    // Guichê refuses it before it has arrived, and a proxy that still sends may lose the answer.
+    // Guichê refuses it before all of it has arrived, and a proxy that is still sending may lose the answer.
     const over = await upload(fileBytesMax + 1)
     if (over?.status !== 502) expect(over?.text).toContain('"code":"too_large"')
   })

@@ -63,7 +63,7 @@ it.runIf(hasTools)('does what the sixty-second loop of the README says, pasted w
   await eventually(() => service.lines.at(-1)?.msg === 'stopped')
 })
 
-/** The commands of that section, with a receiver at this test's port. */
+/** The commands of the README's sixty-second loop, with a receiver at this port. */
 async function readBlocks({ receiverPort }: { receiverPort: number }): Promise<string[]> {
   const readme = await readFile(resolve('README.md'), 'utf8')
   const section = /^## The sixty-second loop$(.*?)^## /ms.exec(readme)?.[1] ?? ''
@@ -91,7 +91,7 @@ function openShell(folder: string) {
     type: (commands: string) => shell.stdin.write(`${commands}\n`),
     said: () => text,
     async close() {
-      // The receiver runs in the background, and ends with this process.
+      // The receiver runs in the background, and would outlive the shell.
       shell.stdin.end('kill $(jobs -p)\n')
       await ended
     },

@@ -14,10 +14,10 @@ import { findFreePort } from '../support/process.ts'
 import { isLong } from '../support/random.ts'
 import { startTestService } from '../support/service.ts'
 
-/** With what `npm run clients` installs: what others use with the API. */
+/** Only in `npm run test:long`, and with what `npm run clients` installs. */
 const checksTypes = isLong && existsSync('tools/clients/node_modules')
 
-/** What the samples in comments take as given. */
+/** Declares the names that the samples in comments use. */
 const usedBySamples = `
 import { type CreateWithdrawal, Guiche, GuicheError, verifyWebhook } from '@guiche/sdk'
 import { createTestEvent, createWebhookReceiver, signWebhook } from '@guiche/sdk/testing'

@@ -187,7 +187,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
       expect(await send({ ...paid, sequence: 9, id: crypto.randomUUID() })).toBe(204)
       expect(await send({ ...paid, sequence: 9, externalCode: 'pedido-0000000000000000' })).toBe(204)
       expect(await send({ ...paid, sequence: 9 }, `whsec_${btoa('of somebody else')}`)).toBe(401)
-      // A stale one: an event with a higher sequence was applied.
+      // A stale one: an event with the same sequence, the first of these, was applied.
       expect(await send(paid)).toBe(204)
       expect(await isPaid(path)).toBe(false)
       expect(await send({ ...paid, sequence: 9 })).toBe(204)
@@ -195,7 +195,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
     })
   })
 
-  it('leads from an empty folder to a paid order, as the quick start says', async () => {
+  it('leads from an empty folder to a paid order, as docs/pt/php.md says', async () => {
     const parent = await makeProject('quick-start')
     const mine = join(parent, 'minha-loja')
     const blocks = blocksOf('docs/pt/php.md')
@@ -230,7 +230,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
     expect((await run('php', ['erro.php'], inShop)).stdout).toMatch(/^validation_failed\n.*amount.*cents/)
   })
 
-  /** An empty folder, beside which the one of Guichê is. */
+  /** Makes an empty folder, beside a folder `guiche` that has the SDK and the credentials of the sandbox. */
   async function makeProject(name: string): Promise<string> {
     await mkdir(join(shop, 'guiche/data'), { recursive: true })
     await cp('sdk-php', join(shop, 'guiche/sdk-php'), { recursive: true })
@@ -239,13 +239,13 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
     return join(shop, name)
   }
 
-  /** Without network, which only this test has not. */
+  /** Runs Composer without Packagist, because this test has no network. */
   async function runComposer(commands: string, cwd: string): Promise<void> {
     const script = commands.replace(/.*\n/, '$&composer config repositories.packagist.org false\n')
     await run('sh', ['-ec', script.replaceAll('composer ', 'composer -n ')], { cwd, env: environment })
   }
 
-  /** The folder of a shop without Composer has the SDK's own autoloader. Later samples continue with the first client. */
+  /** A sample that can run: with the SDK's own autoloader, and with a client if it uses that of an earlier sample. */
   function withClient(text: string): string {
     const start = text.startsWith('<?php') ? text : `<?php\n\nrequire 'vendor/autoload.php';\n\n${text}`
     const client = `$guiche = new Guiche\\Guiche(getenv('GUICHE_URL'), getenv('GUICHE_CLIENT_ID'), getenv('GUICHE_CLIENT_SECRET'));\n`

@@ -140,7 +140,7 @@ for secret, sequence in ((paid, 2), (paid, 4), ("whsec_b2Ygc29tZWJvZHkgZWxzZQ=="
       expect((await runProgram('sample.py', text + call, [])).stdout).toBe('ship order-2026-0001 2590\n204\n204\n401\n')
     }
 
-    it.skipIf(withFastapi === '')('leads to a paid order, as docs/python.md says', async () => {
+    it.skipIf(withFastapi === '')('leads to a paid order, as docs/pt/python.md says', async () => {
       const blocks = blocksOf('docs/pt/python.md').filter(({ language }) => language === 'python')
       const [pay = '', shop = '', order = '', refund = '', failing = ''] = blocks.map(({ text }) => text)
       await writeFile(join(folder, 'sandbox.json'), await readFile(join(folder, 'data/sandbox.json')))

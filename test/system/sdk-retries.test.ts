@@ -70,7 +70,7 @@ describe('a call that is safe to repeat', () => {
     expect(proxy.count(`POST /withdrawal/${withdrawal.id}/cancel`)).toBe(2)
   })
 
-  it('is repeated with the caller’s key, and the final error has the key', async () => {
+  it('has its generated key in the final error, and can be repeated with that key', async () => {
     proxy.plan('POST /transaction', 'lose-answer', 'lose-answer')
     const error = await failure(guiche.transactions.create({ amount: 1000 }, { maxRetries: 1 }))
     expect(error).toBeInstanceOf(ConnectionError)
@@ -254,7 +254,7 @@ describe('tokens', () => {
     expect(proxy.count('POST /auth/token')).toBe(2)
   })
 
-  it('are requested within the limits of the call, which other calls do not have', async () => {
+  it('are requested with the limits of the call, separately from calls with other limits', async () => {
     proxy.plan('POST /auth/token', 'hang', unavailable)
     const patient = guiche.balance.get()
     await expect.poll(() => proxy.count('POST /auth/token')).toBe(1)
@@ -297,7 +297,7 @@ describe('tokens', () => {
     expect(proxy.count('POST /auth/token')).toBe(1)
   })
 
-  it('of the caller are requested for each call', async () => {
+  it('of the caller are requested again for each try', async () => {
     const given = ['not-good', await freshToken()]
     const client = new Guiche({ baseUrl: proxy.baseUrl, accessToken: async () => given.shift() ?? null })
     await client.balance.get()
@@ -308,8 +308,8 @@ describe('tokens', () => {
   })
 })
 
-describe('sensitive data', () => {
-  it('is not sent elsewhere on a redirect', async () => {
+describe('credentials', () => {
+  it('are not sent elsewhere on a redirect', async () => {
     const elsewhere = await openFaultyProxy(service.baseUrl)
     const moved = { status: 307, headers: { location: `${elsewhere.baseUrl}/auth/token` } }
     proxy.plan('POST /auth/token', moved, moved)
@@ -321,7 +321,7 @@ describe('sensitive data', () => {
     expect(elsewhere.requests).toEqual([])
   })
 
-  it('never appears in an error or a log', async () => {
+  it('never appear in an error or a log', async () => {
     const { inspect } = await import('node:util')
     await guiche.balance.get()
     const { clientSecret } = service.sandbox
@@ -343,7 +343,7 @@ describe('sensitive data', () => {
     for (const secret of [clientSecret, ...bearer]) expect(text).not.toContain(secret)
   })
 
-  it('is checked when the client is created', () => {
+  it('are checked when the client is created', () => {
     const baseUrl = proxy.baseUrl
     expect(caught(() => new Guiche({ baseUrl, clientId: '', clientSecret: '' }))).toMatchObject({
       message: expect.stringContaining('environment variable'),
@@ -351,14 +351,14 @@ describe('sensitive data', () => {
     expect(caught(() => new Guiche({ baseUrl: '', clientId: 'a', clientSecret: 'b' }))).toBeInstanceOf(TypeError)
   })
 
-  it('is accompanied by the SDK’s version and a request id', async () => {
+  it('are sent with the SDK’s version and a request id', async () => {
     const error = await failure(guiche.transactions.get('00000000-0000-4000-8000-000000000000'))
     const headers = proxy.requests.at(-1)?.headers
     expect(headers?.['x-request-id']).toBe(error.requestId)
     expect(headers?.['user-agent']).toMatch(/^guiche-sdk\/\d/)
   })
 
-  it('does not hide a missing scope', async () => {
+  it('without a scope lead to a PermissionError', async () => {
     const { access_token: token } = (await (
       await fetch(`${service.baseUrl}/auth/token`, {
         method: 'POST',

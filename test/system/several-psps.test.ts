@@ -76,7 +76,7 @@ async function startPsp(dialect: string): Promise<Psp> {
   return { dataDir, ...psp }
 }
 
-/** A signal makes it hang. */
+/** A PSP in its own process, which SIGSTOP makes hang. */
 async function startHangingPsp(dialect: string): Promise<SimulatorProcess> {
   const bank = await createEmptyDatabase()
   cleanups.push(bank.drop)
@@ -89,7 +89,7 @@ async function startHangingPsp(dialect: string): Promise<SimulatorProcess> {
 }
 
 /**
- * One settings file from what each simulator printed, and a route: the first takes all charges, the others are
+ * Writes one settings file from that of each simulator, with a route: the first takes all charges, the others are
  * fallbacks.
  */
 async function writeSettings(psps: Psp[]): Promise<string> {
@@ -129,7 +129,7 @@ async function startGateway(
     await gateway.ended
   })
   const key = parseSecretKey(secretKey)
-  if (!key) throw new Error('a new key is one')
+  if (!key) throw new Error('a new secret key cannot be parsed')
   const deps = { clock: { now: () => new Date() }, key }
   const client = await db.transaction(
     async (tx) => await createMerchant(tx, deps, { name: 'A shop', scopes: [...scopes] }),

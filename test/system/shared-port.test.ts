@@ -78,7 +78,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-// In this order on one service, since starting one takes five seconds of CPU.
+// These tests share one service and run in this order, since starting one takes five seconds of CPU.
 describe('a service of several processes', () => {
   let installation: Installation
   let startedAt: number
@@ -87,7 +87,7 @@ describe('a service of several processes', () => {
     startedAt = Date.now()
   })
 
-  // The next test kills one as well, and those of crashes compare what shops saw.
+  // The next test kills a process as well, and test/crash compares what shops saw.
   it.runIf(isLong)(
     'continues when one of them is killed, and replaces it',
     async () => {
@@ -126,18 +126,18 @@ describe('a service of several processes', () => {
     const started = readyPids(lines).length
     process.kill(killed, 'SIGKILL')
     await expect.poll(() => isAlive(killed)).toBe(false)
-    // All to the only process that is left.
+    // All connect to the only process that is left.
     for (const shop of shops) expect(await shop.create()).toBe(201)
     await expect.poll(() => readyPids(lines), { timeout: 90_000 }).toHaveLength(started + 1)
-    // At once: a process closes more while shops have not connected again.
+    // Concurrently: while closed connections have not been opened again, a process closes more.
     const broken = async () => {
       const statuses = await Promise.all(shops.map(async (shop) => await shop.create()))
       expect(new Set(statuses)).toEqual(new Set([201]))
       return shops.filter(({ timesBroken }) => timesBroken() > 0).length
     }
-    // As many as it has too many: half of them reconnect.
+    // The process that was left closes its excess over the average, which is half of them.
     await expect.poll(broken, { timeout: 90_000, interval: 500 }).toBeGreaterThanOrEqual(12)
-    // Until none closes any more.
+    // Until none has been closed for three seconds.
     const timesBroken = () => shops.reduce((sum, shop) => sum + shop.timesBroken(), 0)
     for (
       let last = { times: 0, at: 0 };
@@ -165,7 +165,7 @@ describe('a service of several processes', () => {
 
   it('starts all of them again when none is left', async () => {
     const { lines } = installation.running
-    // Wait until the primary has nothing else to wait for: its own connections are closed after ten idle seconds.
+    // A timer keeps the primary alive. Its own database connections, closed after an idle minute, may do so as well.
     await sleep(startedAt + 11_000 - Date.now())
     const started = readyPids(lines).length
     for (const pid of livePids(lines)) process.kill(pid, 'SIGKILL')

@@ -2,8 +2,8 @@ import { dirname, join } from 'node:path'
 import ts from 'typescript'
 
 /**
- * Prints the public functions and methods of the JavaScript SDK as its users' compilers see them: name, parameters and
- * options. test/sdk/surface.test.ts compares them with those of the other SDKs.
+ * Prints the public functions and methods of the JavaScript SDK as its users' compilers see them (name, parameters and
+ * options), and its error classes. test/sdk/surface.test.ts compares them with those of the other SDKs.
  */
 
 const root = join(import.meta.dirname, '../..')
@@ -48,7 +48,7 @@ const errors = [...exported].flatMap(([name, { flags }]) =>
 
 process.stdout.write(JSON.stringify({ callables: Object.fromEntries([...functions, ...methods]), errors }))
 
-/** The parameters in their order. Options are the fields of one last parameter. */
+/** The parameters in their order, then the options: the fields of the last parameter. */
 function parametersOf(signature) {
   return signature.getParameters().flatMap((parameter, index, { length }) => {
     const declared = parameter.valueDeclaration

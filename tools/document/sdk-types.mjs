@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import openapiTS, { astToString } from 'openapi-typescript'
 
 /**
- * Writes the SDK's types from docs/openapi.json into the given file, or prints them. The document names its shapes, and
- * each becomes a type of that name: `Transaction`, not `components['schemas']['Transaction']`.
+ * Writes the SDK's types from docs/openapi.json into the given file, or prints them. Each named schema of the document
+ * becomes a type of that name: `Transaction`, not `components['schemas']['Transaction']`.
  */
 
 const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/openapi.json'), 'utf8'))
@@ -24,7 +24,7 @@ const [, , file] = process.argv
 if (file === undefined) process.stdout.write(text)
 else writeFileSync(file, text)
 
-/** The shapes and the filters. The SDK's own methods cover the rest, which would be nine tenths of the file. */
+/** The schemas and the query parameters. The SDK's own methods cover the rest, which would be 90 % of the file. */
 function reduce({ openapi, info, paths, components }) {
   const toFilters = ({ operationId, parameters = [] }) => ({
     operationId,
