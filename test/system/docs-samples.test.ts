@@ -26,7 +26,6 @@ const untried: [document: string, beginning: string, why: string][] = [
   ['docs/backups.md', 'pgbackrest', 'the same'],
   ['docs/developer-commands.md', 'Forwarding the events', 'what a command printed; listen has a separate test'],
   ['docs/developer-commands.md', 'GUICHE_URL=', 'the settings of a reader'],
-  ['docs/developer-commands.md', 'Forwarding the events', 'what a command printed; listen has a separate test'],
   ['docs/developer-commands.md', 'Service http', 'what a command printed; doctor has a separate test'],
   ['docs/event-feed.md', 'HTTP/1.1 200 OK', 'a shortened page; the feed has separate tests'],
   ['docs/going-live.md', 'curl -s -o /dev/null', 'uses the reader’s hosts; proxies have separate tests'],
