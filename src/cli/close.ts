@@ -80,6 +80,9 @@ export function closeCommands(program: Command): void {
           ? await withContext(async ({ db }) => await publicStatementKeys(db))
           : JSON.parse(readFileSync(keys, 'utf8'))
       const statement = await verifyStatement(readFileSync(file, 'utf8'), jwks)
+      // The same keys sign the documents of balances that move to another cell.
+      if (statement.type !== 'guiche-day-statement')
+        throw new Error('The signature is valid, but this is the document of a move and not the statement of a day.')
       const { acquirer, day, version, signedAt } = statement
       print(statement, { json, shown: { statement: 'signature valid', acquirer, day, version, signed: signedAt } })
     })

@@ -110,6 +110,7 @@ describe('a merchant that moves from a to b', () => {
     // A crash here loses nothing: the document can be written at any time.
     for (const _ of [1, 2]) await lines.a.runJson(['ledger', 'move-document', move, '--out', document])
     await writeFile(keys, (await lines.a.run(['close', 'keys'])).stdout)
+    await lines.a.expectFailure(['close', 'verify', document, '--keys', keys], /not the statement of a day/)
 
     const into = ['--as', 'carla', 'ledger', 'move-in', document, '--keys', keys, '--acquirer', 'simulator']
     await lines.a.expectFailure(into, 'The document is for the cell b, and this is the cell a.')
