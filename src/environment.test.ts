@@ -26,21 +26,21 @@ describe('a database', () => {
 
   const all: Environment[] = ['simulated', 'sandbox', 'production']
 
-  it.each(all)('that has served %s serves only that', async (first) => {
+  it.each(all)('that was used with %s refuses every other environment', async (first) => {
     await enterEnvironment(database.db, first)
     await enterEnvironment(database.db, first)
     for (const other of all.filter((one) => one !== first))
       await expect(enterEnvironment(database.db, other)).rejects.toThrow(/^This database belongs to .*DATABASE_URL/)
   })
 
-  it('accepts only one of several environments that start at the same time', async () => {
+  it('takes only one environment when services of several start at the same time', async () => {
     const { db } = database
     const entered = await Promise.allSettled(all.map(async (one) => await enterEnvironment(db, one)))
     expect(entered.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 })
 
-describe('an account', () => {
+describe('an account of ACQUIRERS_FILE', () => {
   const at = (environment: 'production' | 'sandbox', baseUrl: string) => ({ environment, hosts: { baseUrl } })
 
   it.each([
@@ -56,7 +56,7 @@ describe('an account', () => {
     expect(environmentOf(at(environment, baseUrl))).toBe(found)
   })
 
-  it('has the same environment as all others of the file', () => {
+  it('must have the same environment as all others', () => {
     const real = { name: 'efi', ...at('production', 'https://pix.example.com') }
     const test = { name: 'inter', ...at('sandbox', 'https://pix-h.example.com') }
     expect(commonEnvironment([real, { ...real, name: 'efi-2' }])).toBe('production')

@@ -113,7 +113,7 @@ export class InsufficientBalanceError extends GuicheError {
   override readonly name = 'InsufficientBalanceError'
 }
 
-/** 401: the credentials or the token are not valid. If a token was refused, the SDK has already tried a new one. */
+/** 401: the credentials or the token are not valid. If a token was refused, the SDK has already tried once more. */
 export class AuthenticationError extends GuicheError {
   override readonly name = 'AuthenticationError'
 }

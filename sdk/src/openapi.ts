@@ -386,7 +386,7 @@ export interface components {
         CustomerInput: {
             ip?: string;
             name: string;
-            /** @description CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too */
+            /** @description CPF or CNPJ, with or without punctuation; a CNPJ may be alphanumeric */
             document: string;
             /** Format: email */
             email: string;
@@ -579,7 +579,7 @@ export interface components {
             customerEmail?: string;
             /** @description Any part of it; case and accents do not matter */
             customerName?: string;
-            /** @description CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too */
+            /** @description CPF or CNPJ, with or without punctuation; a CNPJ may be alphanumeric */
             customerDocument?: string;
             /** @description Either phone; only the digits are compared */
             customerPhone?: string;
@@ -1003,7 +1003,7 @@ export interface components {
             customerEmail?: string;
             /** @description Any part of it; case and accents do not matter */
             customerName?: string;
-            /** @description CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too */
+            /** @description CPF or CNPJ, with or without punctuation; a CNPJ may be alphanumeric */
             customerDocument?: string;
             /** @description Either phone; only the digits are compared */
             customerPhone?: string;
@@ -1083,7 +1083,7 @@ export interface components {
         /** @description The seller */
         SellerInput: {
             name: string;
-            /** @description CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too */
+            /** @description CPF or CNPJ, with or without punctuation; a CNPJ may be alphanumeric */
             document: string;
         };
         /** @description One change of the available balance. Amounts are in cents */
@@ -1143,7 +1143,7 @@ export interface components {
         };
         /** @description A CPF or CNPJ */
         TaxDocument: {
-            /** @description Bare */
+            /** @description Without punctuation */
             value: string;
             /** @enum {string} */
             type: "CPF" | "CNPJ";
@@ -1240,7 +1240,7 @@ export interface components {
             /** @description Why it failed, or why a refund was refused */
             errorMessage: string | null;
             /**
-             * @description Why it is FAILED, for programs; `refused` by the acquirer
+             * @description Why the status is FAILED, as a code to compare; `refused`: the acquirer refused the charge, and `errorMessage` has its reason
              * @enum {string}
              */
             failureCode?: "expired" | "removed" | "canceled" | "refused";
@@ -1266,7 +1266,7 @@ export interface components {
             /** @enum {string} */
             status: "PIX_QRCODE_GENERATED";
             pixResponse: components["schemas"]["PixCode"];
-            /** @description The payment page: send the customer there. Always the same */
+            /** @description The payment page of this transaction: send the customer there. Its address does not change */
             paymentUrl: string;
         };
         /** @description A change of a transaction, as a webhook */
@@ -1748,7 +1748,7 @@ export interface operations {
                 customerEmail?: string;
                 /** @description Any part of it; case and accents do not matter */
                 customerName?: string;
-                /** @description CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too */
+                /** @description CPF or CNPJ, with or without punctuation; a CNPJ may be alphanumeric */
                 customerDocument?: string;
                 /** @description Either phone; only the digits are compared */
                 customerPhone?: string;
@@ -1793,7 +1793,7 @@ export interface operations {
                 customerEmail?: string;
                 /** @description Any part of it; case and accents do not matter */
                 customerName?: string;
-                /** @description CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too */
+                /** @description CPF or CNPJ, with or without punctuation; a CNPJ may be alphanumeric */
                 customerDocument?: string;
                 /** @description Either phone; only the digits are compared */
                 customerPhone?: string;

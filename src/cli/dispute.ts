@@ -7,21 +7,25 @@ import { print } from './print.ts'
 type Json = { json?: boolean }
 type Of = { transaction: string }
 
-/** `guiche infraction …`: disputes of payments (MED), for acquirers whose API does not report them. */
+/** `guiche infraction …`: disputes of payments (MED): those that the acquirer does not report, and decisions on any. */
 export function disputeCommands(program: Command): void {
-  const dispute = program.command('infraction')
+  const infraction = program.command('infraction')
 
-  dispute
+  infraction
     .command('open')
     .description('enter a dispute: the disputed amount is blocked')
     .requiredOption('--transaction <id>', 'which payment', toId)
-    .option('--amount <cents>', 'the disputed amount (default: all that is not refunded)', toCentsAboveZero)
+    .option(
+      '--amount <cents>',
+      'the disputed amount (default: all that is neither returned nor disputed)',
+      toCentsAboveZero,
+    )
     .option('--reason <reason>', 'the reason that the bank gives', toReason)
     .option('--json', 'print JSON')
     .action(async ({ json, transaction, ...more }: Json & Of & { amount?: number; reason?: string }) => {
       const opening = { transactionId: transaction, ...more, by: byOf(program) }
       const dispute = await withContext(async (context) => await enterDispute(context, opening))
-      const note = `\`npx guiche infraction accept | reject --transaction ${transaction}\` enters the decision.`
+      const note = `Enter the decision with \`npx guiche infraction accept --transaction ${transaction}\`, or \`reject\`.`
       print(dispute, { json, shown: toShown(dispute), note })
     })
 
@@ -31,13 +35,17 @@ export function disputeCommands(program: Command): void {
       'the payer is right: the amount stays blocked until the acquirer reports its return',
       'The amount stays blocked until the acquirer reports its return.',
     ],
-    ['reject', 'the payer is not right: the blocked amount is released', 'The blocked amount is available again.'],
+    [
+      'reject',
+      'the payer is not right, or nothing more is returned: what is still blocked is released',
+      'What was still blocked is released. It repays a debt first.',
+    ],
   ] as const) {
-    dispute
+    infraction
       .command(decision)
       .description(description)
       .requiredOption('--transaction <id>', 'which payment', toId)
-      .option('--dispute <id>', 'which dispute, if it has several; without it they are listed', toId)
+      .option('--dispute <id>', 'which dispute; needed if the payment has several undecided ones', toId)
       .option('--json', 'print JSON')
       .action(async ({ json, transaction, dispute: disputeId }: Json & Of & { dispute?: string }) => {
         const which = { transactionId: transaction, ...(disputeId && { disputeId }) }

@@ -65,7 +65,9 @@ const groups: Group[] = [
     load: async () => (await import('./proposal.ts')).proposalCommands,
   },
   {
-    commands: { infraction: 'disputes of payments (MED), for acquirers whose API does not report them' },
+    commands: {
+      infraction: 'disputes of payments (MED): entering those that the acquirer does not report, and decisions',
+    },
     load: async () => (await import('./dispute.ts')).disputeCommands,
   },
   {

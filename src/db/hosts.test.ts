@@ -12,7 +12,7 @@ describe('the address of a database', () => {
     ['postgres://u:p%40@one:1,two:2,[::1]:3/db?sslmode=require', 3, 'read-write'],
     ['postgres://one,two/db?target_session_attrs=primary', 2, 'primary'],
     ['postgres://one/db?target_session_attrs=read-write', 1, 'read-write'],
-  ])('%s', (address, count, target) => {
+  ])('%s names %i servers, of which one that fits %s is used', (address, count, target) => {
     const servers = parseServers(address)
     expect(servers.target).toBe(target)
     expect(servers.connectionStrings).toHaveLength(count)
@@ -27,7 +27,7 @@ describe('the address of a database', () => {
     expect(() => parseServers(address)).toThrow(reason)
   })
 
-  it('of reads prefers a standby', () => {
+  it('for reads prefers a standby among several servers', () => {
     expect(parseServers('postgres://one,two/db', 'reads').target).toBe('standby')
     expect(parseServers('postgres://one/db', 'reads').target).toBe('any')
     expect(() => parseServers('postgres://one/db?target_session_attrs=primary', 'reads')).toThrow(
@@ -36,8 +36,8 @@ describe('the address of a database', () => {
   })
 })
 
-describe('several servers', () => {
-  it('uses the first that takes writes, and another one after a failover', async () => {
+describe('the search for a server', () => {
+  it('uses the first of several that takes writes, and another one after a failover', async () => {
     const database = await createTestDatabase()
     onTestFinished(async () => await database.drop())
     // Two ways to the same server stand for two servers.
@@ -46,7 +46,7 @@ describe('several servers', () => {
       await openDatabaseProxy(database.connectionString),
     ]
     const [one, two] = proxies.map(({ connectionString }) => new URL(connectionString))
-    if (!one || !two) throw new Error('there are two')
+    if (!one || !two) throw new Error('two proxies were expected')
     const nobody = `127.0.0.1:${await findFreePort()}`
     const address = `postgresql://guiche@${nobody},${one.host},${two.host}${one.pathname}`
     const db = connect({ connectionString: address, connectionsMax: 2, waitMs: 60_000, onError: () => {} })

@@ -14,7 +14,7 @@ import { type Period, windowOfPeriod } from './period.ts'
 import { walkPosted } from './posted.ts'
 import { createSpreadsheet } from './spreadsheet.ts'
 
-/** The reports of a merchant, and the formats of each. The first one is for programs. */
+/** The reports of a merchant and the formats of each. csv is for programs; excel is a CSV for spreadsheets. */
 export const reportFormats = {
   transactions: ['csv', 'excel'],
   withdrawals: ['csv', 'excel'],
@@ -34,7 +34,7 @@ export const reportPermissions = {
   fees: 'balance.read',
 } as const satisfies Record<ReportName, string>
 
-/** By which of its moments a payment or a withdrawal is in a period: creation, payment, or posting in the ledger. */
+/** The date that puts a payment or a withdrawal in a period: of its creation, payment, or posting in the ledger. */
 export const datings = ['created', 'paid', 'posted'] as const
 export type Dating = (typeof datings)[number]
 
@@ -118,7 +118,7 @@ function writeRows(db: Reads, { merchant: { id }, report, period, by }: ReportRe
   }
 }
 
-/** The moment of the transfer itself, which may be some milliseconds after that of the status. */
+/** Gives the time of the ledger entry, which may be some milliseconds after that of the status. */
 function withPostedAt(columns: Column<WithdrawalRow>[]): Column<WithdrawalRow & { posted_at: Date }>[] {
   return columns.map(([name, toValue]) => [name, name === 'posted_at' ? (row) => row.posted_at : toValue])
 }

@@ -24,13 +24,13 @@ import { failureCodes, transactionStatuses } from './status.ts'
 
 const nameLengthMax = 255
 const emailLengthMax = 254
-/** Most items in a list; the whole body may have 64 KiB. */
+/** The largest number of items. The whole body is limited to 64 KiB. */
 const itemsMax = 100
 
 const Name = Type.String({ format: 'international-name', minLength: 1, maxLength: nameLengthMax })
 export const Document = Type.String({
   format: 'document',
-  description: 'CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too',
+  description: 'CPF or CNPJ, with or without punctuation; a CNPJ may be alphanumeric',
 })
 const Text = (minLength: number, maxLength: number) => Type.String({ minLength, maxLength })
 
@@ -150,7 +150,9 @@ export const TransactionCreatedView = Type.Object(
     type: Type.Enum(['TRANSACTION']),
     status: Type.Enum(['PIX_QRCODE_GENERATED']),
     pixResponse: PixResponseView,
-    paymentUrl: Type.String({ description: 'The payment page: send the customer there. Always the same' }),
+    paymentUrl: Type.String({
+      description: 'The payment page of this transaction: send the customer there. Its address does not change',
+    }),
   },
   {
     title: 'TransactionCreated',
@@ -170,7 +172,7 @@ export const TransactionCreatedView = Type.Object(
 )
 
 const DocumentView = Type.Object(
-  { value: Type.String({ description: 'Bare' }), type: Type.Enum(['CPF', 'CNPJ']) },
+  { value: Type.String({ description: 'Without punctuation' }), type: Type.Enum(['CPF', 'CNPJ']) },
   { title: 'TaxDocument', description: 'A CPF or CNPJ' },
 )
 
@@ -266,7 +268,10 @@ export const TransactionView = Type.Object(
     ),
     errorMessage: Nullable('string', 'Why it failed, or why a refund was refused'),
     failureCode: Type.Optional(
-      Type.Enum([...failureCodes], { description: 'Why it is FAILED, for programs; `refused` by the acquirer' }),
+      Type.Enum([...failureCodes], {
+        description:
+          'Why the status is FAILED, as a code to compare; `refused`: the acquirer refused the charge, and `errorMessage` has its reason',
+      }),
     ),
     endToEnd: Type.Optional(Type.String({ description: 'endToEndId of the Pix' })),
     payer: Type.Optional(AccountHolderView),

@@ -11,7 +11,7 @@ use Guiche\Model;
 /** A CPF or CNPJ. */
 final class TaxDocument extends Model
 {
-    /** Bare. */
+    /** Without punctuation. */
     public readonly string $value;
     /** @var 'CPF'|'CNPJ' */
     public readonly string $type;

@@ -63,7 +63,7 @@ final class Transaction extends Model
     public readonly PixCodeIfAny $pixResponse;
     /** Why it failed, or why a refund was refused. */
     public readonly ?string $errorMessage;
-    /** @var null|'expired'|'removed'|'canceled'|'refused' Why it is FAILED, for programs; `refused` by the acquirer. */
+    /** @var null|'expired'|'removed'|'canceled'|'refused' Why the status is FAILED, as a code to compare; `refused`: the acquirer refused the charge, and `errorMessage` has its reason. */
     public readonly ?string $failureCode;
     /** EndToEndId of the Pix. */
     public readonly ?string $endToEnd;

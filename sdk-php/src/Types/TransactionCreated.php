@@ -22,7 +22,7 @@ final class TransactionCreated extends Model
     public readonly string $status;
     /** The code that a payer pays: as text to copy, and as a QR image. */
     public readonly PixCode $pixResponse;
-    /** The payment page: send the customer there. Always the same. */
+    /** The payment page of this transaction: send the customer there. Its address does not change. */
     public readonly string $paymentUrl;
 
     /** @param array<string, mixed> $data */

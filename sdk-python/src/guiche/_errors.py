@@ -104,7 +104,7 @@ class InsufficientBalanceError(GuicheError):
 
 
 class AuthenticationError(GuicheError):
-    """401: the credentials or the token are not valid. If a token was refused, the SDK has already tried a new one."""
+    """401: the credentials or the token are not valid. If a token was refused, the SDK has already tried once more."""
 
 
 class PermissionError(GuicheError):

@@ -12,7 +12,7 @@ class TaxDocument(TypedDict):
     """A CPF or CNPJ."""
 
     value: str
-    """Bare."""
+    """Without punctuation."""
     type: Literal["CPF", "CNPJ"]
 
 
@@ -233,7 +233,7 @@ class Transaction(_TransactionAlways, total=False):
     paymentDate: str
     """When the payer paid."""
     failureCode: Literal["expired", "removed", "canceled", "refused"]
-    """Why it is FAILED, for programs; `refused` by the acquirer."""
+    """Why the status is FAILED, as a code to compare; `refused`: the acquirer refused the charge, and `errorMessage` has its reason."""
     endToEnd: str
     """EndToEndId of the Pix."""
     payer: AccountHolder
@@ -262,7 +262,7 @@ class _TransactionCreatedAlways(TypedDict):
     status: Literal["PIX_QRCODE_GENERATED"]
     pixResponse: PixCode
     paymentUrl: str
-    """The payment page: send the customer there. Always the same."""
+    """The payment page of this transaction: send the customer there. Its address does not change."""
 
 
 class TransactionCreated(_TransactionCreatedAlways, total=False):
@@ -785,7 +785,7 @@ class _CustomerInputAlways(TypedDict):
     name: str
     """1 to 255 characters."""
     document: str
-    """CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too."""
+    """CPF or CNPJ, with or without punctuation; a CNPJ may be alphanumeric."""
     email: str
     """Up to 254 characters."""
 
@@ -807,7 +807,7 @@ class SellerInput(TypedDict):
     name: str
     """1 to 255 characters."""
     document: str
-    """CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too."""
+    """CPF or CNPJ, with or without punctuation; a CNPJ may be alphanumeric."""
 
 
 class _AddressInputAlways(TypedDict):
@@ -937,7 +937,7 @@ class TransactionFilters(TypedDict, total=False):
     customerName: str
     """Any part of it; case and accents do not matter; 1 to 255 characters."""
     customerDocument: str
-    """CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too."""
+    """CPF or CNPJ, with or without punctuation; a CNPJ may be alphanumeric."""
     customerPhone: str
     """Either phone; only the digits are compared; up to 30 characters."""
     id: str

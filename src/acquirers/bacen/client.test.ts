@@ -72,7 +72,7 @@ describe('the token', () => {
     expect(seen).toEqual({ tokens: 1, authorizations: new Set(['Bearer t1']) })
   })
 
-  it('is renewed a minute before it expires, whatever the form of its lifetime', async () => {
+  it('is renewed a minute before it expires, also if its lifetime is sent as text', async () => {
     const { seen, acquirer } = counting('3600')
     await acquirer.findCharge(txid)
     clock.advance(3_539_999)
@@ -98,7 +98,7 @@ describe('the token', () => {
   })
 
   it.each([json(401, { error: 'invalid_client' }), json(500, {}), json(200, {}), { ...token(), body: '<html>' }])(
-    'that is not given refuses no charge: %j',
+    'that the PSP does not issue leaves the outcome of a charge unknown: %j',
     async (answer) => {
       const acquirer = open(async () => answer)
       await expect(acquirer.createCharge(input)).rejects.toBeInstanceOf(AcquirerUnavailable)
@@ -139,7 +139,7 @@ describe('a charge', () => {
     expect(found?.uri).toMatch(/^000201.*pix\.example\.com\/qr\/9d36b84fc70b478fb95c12729b90ca255204.*6304[\dA-F]{4}$/)
   })
 
-  it.each([undefined, ''])('is found with no location and %j as its code, and gives no code then', async (code) => {
+  it.each([undefined, ''])('without a location and with %j as its code is found, and has no code', async (code) => {
     const bare = { ...cob, status: 'CONCLUIDA', pixCopiaECola: code }
     const acquirer = open(psp(json(200, bare)))
     expect(await acquirer.findCharge(txid)).toEqual({ ...charge, uri: null, status: 'completed' })
@@ -172,7 +172,7 @@ describe('a charge', () => {
     [400, { statusCode: 400, error: 'Bad Request', message: 'Campo\u0000\nobrigatório' }, 'Campo obrigatório'],
     [404, {}, 'The acquirer answered 404'],
     [400, { detail: '🙂'.repeat(1000) }, '🙂'.repeat(300)],
-  ])('that is refused with %i has the reason: %j', async (status, body, reason) => {
+  ])('that is refused with %i and %j has the reason: %s', async (status, body, reason) => {
     const acquirer = open(
       psp((request) => (request.method === 'PUT' ? json(status, body) : json(404, { title: 'Não há' }))),
     )
@@ -237,7 +237,7 @@ describe('payments', () => {
     return found
   }
 
-  it('have a payer only when all fields of the account are there', async () => {
+  it('have a payer only when all fields of the account are there and none is masked', async () => {
     const payerOf = async (pagador: unknown) => {
       const payment = await open(psp(json(200, { ...pix, pagador }))).findPayment(pix.endToEndId)
       return payment?.payer
@@ -265,14 +265,14 @@ describe('payments', () => {
     expect(await list([full, full, { pix: [pix] }, full])).toHaveLength(201)
     const short = { parametros: { paginacao: { itensPorPagina: 1 } }, pix: [pix] }
     expect(await list([short, short, { pix: null }])).toHaveLength(2)
-    // A bare list: in pages, or whole whatever page is requested.
+    // A bare array: in pages, or the whole array again for every page.
     const bare = (from: number, length: number) =>
       Array.from({ length }, (_, n) => ({ ...pix, endToEndId: `E${String(from + n).padStart(31, '0')}` }))
     expect(await list([bare(0, 100), bare(100, 100), bare(200, 1), bare(0, 100)])).toHaveLength(201)
     expect(await list(Array(9).fill(bare(0, 250)))).toHaveLength(250)
   })
 
-  it('that cannot be read are not skipped', async () => {
+  it('that cannot be read are not skipped: the list fails after the readable ones', async () => {
     const seen: string[] = []
     await expect(list([{ pix: [{ ...pix, valor: '1,00' }, pix] }], [], seen)).rejects.toBeInstanceOf(UnreadableAnswer)
     // The others are yielded all the same.
@@ -284,7 +284,7 @@ describe('payments', () => {
   })
 })
 
-describe('a hostile PSP', () => {
+describe('a PSP over HTTP', () => {
   const servers: Server[] = []
   const closers: (() => Promise<void>)[] = []
   afterEach(async () => {
@@ -361,7 +361,7 @@ describe('a hostile PSP', () => {
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  it('that never answers in this process leaves the outcome unknown as well, and blocks no later call', async () => {
+  it('that runs in this process and never answers leaves the outcome unknown, and blocks no later call', async () => {
     let isStuck = true
     const acquirer = open(async (request) => {
       if (isStuck) return new Promise(() => {})
