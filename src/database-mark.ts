@@ -23,7 +23,7 @@ import { freezePayoutsAlso, writeLossReason } from './ledger/payout-freeze.ts'
 import type { Clock } from './lib/clock.ts'
 import { enqueueRun } from './reconciliation/requested-run.ts'
 import { readListsAgain } from './transactions/cursor-store.ts'
-import { reviewAfterLoss } from './withdrawals/store.ts'
+import { reviewAfterLostCommits } from './withdrawals/store.ts'
 
 /** How often the counter grows: the last second of commits of a process that has ended may be lost unnoticed. */
 const markEveryMs = 1_000
@@ -188,7 +188,7 @@ async function recover(
   const from = new Date(lastMarkAt.getTime() - marginMs)
   await saveCounter(tx, counter)
   await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt.toISOString()), by: byService, now })
-  await reviewAfterLoss(tx, now)
+  await reviewAfterLostCommits(tx, now)
   await readListsAgain(tx, from)
   const runAt = new Date(now.getTime() + compareAfterMs)
   for (const { name } of acquirers.all)

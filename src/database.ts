@@ -12,7 +12,7 @@ import { checkWritable, connect, type Db, isInRecovery } from './db/sql.ts'
 import { freezeRestored } from './ledger/payout-freeze.ts'
 import { systemClock } from './lib/clock.ts'
 import { createCountedLine } from './lib/counted-line.ts'
-import { reviewAfterLoss } from './withdrawals/store.ts'
+import { reviewAfterLostCommits } from './withdrawals/store.ts'
 
 export type OpenDatabase = { db: Db; close(): Promise<void> }
 
@@ -20,15 +20,15 @@ type Options = {
   config: Config
   log: Logger
   /**
-   * A service requires an embedded server of its own. Its cluster workers use that server. A tool uses a
-   * running server, or starts one for a while.
+   * Without DATABASE_URL, a service (and `guiche restore`) starts the embedded server. Its cluster workers use that
+   * server. A tool uses a running server, or starts one for a while.
    */
   role: 'service' | 'worker' | 'tool'
-  /** By default a service migrates the schema, and a tool only checks it. For a cluster worker, the primary did it. */
+  /** By default a service migrates the schema, and a tool only checks it. A worker does neither. */
   schema?: 'migrate' | 'check' | 'ignore'
   /**
-   * Called when the embedded server ended and could not be restarted. For a service only: a tool fails and is run
-   * again.
+   * Called when the embedded server ended and could not be restarted. For a service only: a tool fails, and the user
+   * runs the command again.
    */
   onLost?: ((reason: Error) => void) | undefined
 }
@@ -41,7 +41,7 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
     connectionString: server.connectionString,
     connectionsMax: config.databaseConnectionsMax,
     waitMs: config.databaseWaitMs,
-    // Not the whole error: the driver attaches its connection to it.
+    // Only these two fields: the driver attaches its whole client object to the error.
     onError: createCountedLine(({ name, message }: Error, count) =>
       log.warn({ name, reason: message, count }, 'database connections broke'),
     ),
@@ -72,7 +72,7 @@ const schemaOf = { service: 'migrate', worker: 'ignore', tool: 'check' } as cons
 
 const recoveryPollMs = 200
 
-/** A restore answers reads before it has read the archived log to its end. A standby would never end. */
+/** A restored server answers reads while it still replays the archived log. A standby never finishes that. */
 async function untilRecovered(db: Db, dataDir: string): Promise<void> {
   while ((await isInRecovery(db)) && !existsSync(`${dataDir}/postgres/standby.signal`)) await sleep(recoveryPollMs)
 }
@@ -85,7 +85,7 @@ async function freezeIfRestored(db: Db, dataDir: string): Promise<void> {
   await db.transaction(async (tx) => {
     const now = systemClock.now()
     await freezeRestored(tx, { ...restored, now })
-    await reviewAfterLoss(tx, now)
+    await reviewAfterLostCommits(tx, now)
   })
   await rm(path)
 }
@@ -104,7 +104,7 @@ async function findServer({ config, log, role, onLost }: Options): Promise<Runni
   return { ...running, ...nothingToStop }
 }
 
-/** How long to wait for a service that is starting: it holds the folder but has no server yet. */
+/** How long to wait for whoever holds the folder but has no server yet: a service or a command that is starting. */
 const startMaxMs = 15_000
 const startPollMs = 200
 

@@ -3,6 +3,10 @@ import { type Db, sql, type Tx } from '../db/sql.ts'
 import { type Claim, claimDueRows } from '../jobs/claim.ts'
 import { type AlertKind, alertKinds } from './conditions.ts'
 
+/**
+ * A condition that was met. It is reported when it begins, at intervals while it lasts, and when it ends: `reports` is the
+ * number of these messages so far. A notice (`alert_notices`) is what one channel, such as e-mail, has received of them.
+ */
 export type AlertRow = {
   id: string
   kind: AlertKind
@@ -43,8 +47,8 @@ export async function saveAlerts(tx: Tx, rows: AlertRow[]): Promise<void> {
 }
 
 /**
- * Deletes these, those that ended before that time, and those of unknown kinds that were last met before
- * `unknownBefore`: another version of the service may still check for them.
+ * Deletes the alerts in `ids`, those that ended before `endedBefore`, and those of unknown kinds whose condition was last
+ * met before `unknownBefore`: until then another version of the service may still check it.
  */
 export async function deleteAlerts(
   tx: Tx,
@@ -57,8 +61,8 @@ export async function deleteAlerts(
 }
 
 /**
- * Makes these reports due on each channel. A channel that was not configured before gets the current report of each
- * open alert. Returns the channels on which something is due.
+ * Makes the last report of the alerts in `reported` due on each channel. A channel that was not configured before gets
+ * the current report of each open alert. Returns the channels on which something is due.
  */
 export async function makeNoticesDue(
   tx: Tx,
@@ -77,7 +81,7 @@ export async function makeNoticesDue(
 
 type Lease = { alertId: string; channel: string; leaseUntil: Date }
 
-/** Leases the oldest notice that is due on a channel. Returns its alert, or null. */
+/** Leases the oldest notice that is due on a channel. Returns the id of its alert, or null. */
 export async function claimNotice(db: Db, channel: string, claim: Omit<Claim, 'limit'>): Promise<string | null> {
   const [row] = await claimDueRows<{ alert_id: string }>(
     db,
@@ -102,7 +106,7 @@ export async function saveSent(
     where alert_id = ${alertId} and channel = ${channel}`)
 }
 
-/** After a failed attempt. */
+/** Makes a notice due again, after a failed attempt. */
 export async function releaseNotice(
   db: Db,
   { alertId, channel, leaseUntil, now }: Lease & { now: Date },
@@ -112,7 +116,7 @@ export async function releaseNotice(
     where alert_id = ${alertId} and channel = ${channel} and send_at = ${leaseUntil}`)
 }
 
-/** An alert, and its last report that the channel has received; null if it was deleted. */
+/** An alert, and the number of its last report that the channel has received. Null if it was deleted or is unknown. */
 export async function findNotice(
   db: Db,
   { alertId, channel }: { alertId: string; channel: string },

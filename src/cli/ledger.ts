@@ -11,7 +11,7 @@ import {
 } from '../ledger/payout-freeze.ts'
 import type { Breach } from '../ledger/verify.ts'
 import { findBreaches } from '../verification.ts'
-import { reviewAfterLoss } from '../withdrawals/store.ts'
+import { reviewAfterLostCommits } from '../withdrawals/store.ts'
 import { toReason } from './arguments.ts'
 import { byOf, type Context, withContext } from './context.ts'
 import { entryCommands } from './ledger-entry.ts'
@@ -104,7 +104,7 @@ async function stopRestored({ db, clock }: Pick<Context, 'db' | 'clock'>, { reas
   return await db.transaction(async (tx) => {
     const now = clock.now()
     await freezePayoutsAlso(tx, { reason, by, now })
-    await reviewAfterLoss(tx, now)
+    await reviewAfterLostCommits(tx, now)
     return { payoutFreeze: await showPayoutFreeze(tx), isNew: true }
   })
 }

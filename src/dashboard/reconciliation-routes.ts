@@ -13,7 +13,7 @@ import { AppError, invalidField } from '../lib/errors.ts'
 import { confirmDiscrepancy, dismissDiscrepancy, findDiscrepancy, toDifferenceView } from '../operator/discrepancies.ts'
 import {
   findRun,
-  findVersionSignedBy,
+  findStatementOfRun,
   type ListedDifference,
   listDifferencePage,
   listLatestRuns,
@@ -134,7 +134,7 @@ function registerReading(app: Server, deps: SettleDeps): void {
 }
 
 function registerDecisions(app: Server, deps: SettleDeps): void {
-  const bare = {
+  const decision = {
     ...{ hide: true, params: Params, querystring: NoQuery },
     response: { 200: DifferenceView, ...problems(401, 403, 404, 422, 503) },
   }
@@ -142,7 +142,7 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
     '/dashboard/api/reconciliation/difference/:id/confirmation',
     {
       config: deciding,
-      schema: { ...bare, body: Type.Object({ proposal: ProposedView }, { additionalProperties: false }) },
+      schema: { ...decision, body: Type.Object({ proposal: ProposedView }, { additionalProperties: false }) },
     },
     async (request) => {
       const { proposal: shown } = request.body
@@ -155,7 +155,7 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
     {
       config: deciding,
       schema: {
-        ...bare,
+        ...decision,
         body: Type.Object({ reason: Type.String({ minLength: 3, maxLength: 500 }) }, { additionalProperties: false }),
       },
     },
@@ -196,7 +196,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
         hide: true,
         querystring: NoQuery,
         body: Type.Object(
-          { acquirer: AcquirerName, from: DateTimeFilter('From'), to: DateTimeFilter('Until before') },
+          { acquirer: AcquirerName, from: DateTimeFilter('Start, inclusive'), to: DateTimeFilter('End, exclusive') },
           { additionalProperties: false },
         ),
         response: { 202: IdView, ...problems(401, 403, 404, 422) },
@@ -208,7 +208,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
       const [from, to] = [toDate(request.body.from), toDate(request.body.to)]
       if (from >= to) throw invalidField('to', 'out_of_order', 'must be after `from`')
       if (to.getTime() - from.getTime() > windowMaxMs)
-        throw invalidField('from', 'invalid', 'must be within three months of `to`')
+        throw invalidField('from', 'invalid', 'must be at most 92 days before `to`')
       const id = await requestRun(deps, { acquirer, window: { from, to }, by: byUser(userOf(request)) })
       return await reply.code(202).send({ id })
     },
@@ -227,11 +227,12 @@ function registerRuns(app: Server, deps: SettleDeps): void {
     },
     async (request): Promise<RequestedRunView> => {
       const id = request.params.id.toLowerCase()
-      // The job is read before the run: a job that has ended has written its run.
+      // The job is read before the run: otherwise one that ends in between would seem to have no run.
       const isUnderWay = await isJobOpen(db, keyOfRun(id))
       const run = await findRun(db, id)
-      const signed = isUnderWay ? null : await findVersionSignedBy(db, id)
-      return { id, isUnderWay, run: run && toRunView(run), version: signed?.version ?? null }
+      // The version of the closed day's statement, if the run was to close a day.
+      const statement = isUnderWay ? null : await findStatementOfRun(db, id)
+      return { id, isUnderWay, run: run && toRunView(run), version: statement?.version ?? null }
     },
   )
 }

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { assert } from '../lib/assert.ts'
 
-/** Who makes a request, set once the guard has accepted it. */
+/** The merchant for whom a request is made. The guard sets it on routes that declare a scope. */
 export type Caller = {
   merchantId: string
   clientId: string
   merchantName: string
-  /** The merchant's address in another cell, if it has moved there. */
+  /** The address of another cell (a separate installation, docs/scaling.md) to which the merchant has moved, if any. */
   movedTo: string | null
   /** Whether the token or the user also has this scope. */
   may: (scope: string) => boolean
@@ -39,13 +39,13 @@ declare module 'fastify' {
 
 /** The caller, on a route that declares a scope. */
 export function callerOf(request: FastifyRequest): Caller {
-  assert(request.caller, 'the guard admits no request without a caller')
+  assert(request.caller, 'a route that declares a scope has a caller')
   return request.caller
 }
 
 /** The signed-in user, on a route that declares a permission. */
 export function userOf(request: FastifyRequest): SignedIn {
-  assert(request.user, 'the guard admits no request without a signed-in user')
+  assert(request.user, 'a route that declares a permission has a signed-in user')
   return request.user
 }
 

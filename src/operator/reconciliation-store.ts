@@ -133,7 +133,7 @@ export async function listVersions(
  * The version of the day's statement that a run signed; null if it signed none, for example because nothing had
  * changed.
  */
-export async function findVersionSignedBy(db: Db, runId: string): Promise<{ version: number } | null> {
+export async function findStatementOfRun(db: Db, runId: string): Promise<{ version: number } | null> {
   const rows = await db.query<{ version: number }>(sql`select version from closed_days where run_id = ${runId}`)
   return rows[0] ?? null
 }

@@ -182,7 +182,7 @@ export async function updateReview(
  * of them wait for the operator's approval. A PROCESSING one without a reference may have been sent under one that was
  * lost.
  */
-export async function reviewAfterLoss(tx: Tx, now: Date): Promise<void> {
+export async function reviewAfterLostCommits(tx: Tx, now: Date): Promise<void> {
   await tx.query(sql`
     update withdrawals set review_reason = 'approval', check_at = null
     where status = 'PENDING' and (check_at is not null or review_reason = 'duplicate')`)

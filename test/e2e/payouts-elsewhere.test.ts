@@ -9,7 +9,7 @@ import { approveProposal } from '../../src/proposals/decide.ts'
 import { reconcile } from '../../src/reconciliation/run.ts'
 import { findBreaches } from '../../src/verification.ts'
 import { proposeSettlement, settlementProposal } from '../../src/withdrawals/settle-by-hand.ts'
-import { reviewAfterLoss } from '../../src/withdrawals/store.ts'
+import { reviewAfterLostCommits } from '../../src/withdrawals/store.ts'
 import { manualClock } from '../support/clock.ts'
 import { type Behaviour, type Gateway, openGateway, openPsp, type Psp, setBehaviour } from '../support/gateway.ts'
 import { createTestLog } from '../support/logged-errors.ts'
@@ -263,7 +263,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     const endToEndId = await referenceOf(sent)
     await gateway.db.transaction(async (tx) => {
       await tx.query(sql`update withdrawals set acquirer_reference = null where id in (${sent}, ${unsent})`)
-      await reviewAfterLoss(tx, clock.now())
+      await reviewAfterLostCommits(tx, clock.now())
     })
     setBehaviour(psp, 'well')
     const lostAt = clock.now().getTime()

@@ -17,9 +17,9 @@ export type DistantBank = {
   disturb(by: Disturb): void
   /** Sets whether callbacks arrive. */
   sendCallbacks(isOn: boolean): void
-  /** Posts a callback about a payout, true or false. */
-  claim(withdrawalId: string, more?: object): Promise<number>
-  /** How many times a payout was requested, and how many were made. */
+  /** Posts a callback that says that a payout was made, whether it was or not. */
+  postCallback(withdrawalId: string, more?: object): Promise<number>
+  /** How many times a payout was requested, and how many the bank accepted (0 or 1). */
   countPayouts(withdrawalId: string): Promise<{ requested: number; made: number }>
   stop(): Promise<void>
 }
@@ -56,10 +56,10 @@ export async function startDistantBank({
     disturb: (by) => {
       disturb = by
     },
-    sendCallbacks: (does) => {
-      sendsCallbacks = does
+    sendCallbacks: (isOn) => {
+      sendsCallbacks = isOn
     },
-    async claim(withdrawalId, more) {
+    async postCallback(withdrawalId, more) {
       const [row] = await database.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
       const gnExtras = { idEnvio: withdrawalId.replaceAll('-', '') }
       const entry = { endToEndId: `E${'0'.repeat(31)}`, status: 'REALIZADO', gnExtras, ...more }

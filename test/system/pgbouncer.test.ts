@@ -30,7 +30,7 @@ afterAll(async () => await database.drop())
 
 /** Returns the address of the database behind a PgBouncer with these settings. */
 async function startPgBouncer(...settings: string[]): Promise<string> {
-  // It may not enter the private folder of PostgreSQL's socket, and refuses to run as root.
+  // PgBouncer refuses to run as root. `nobody` may not enter the private folder of PostgreSQL's socket.
   const proxy = await openDatabaseProxy(database.connectionString)
   const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
   const server = new URL(proxy.connectionString)
@@ -60,17 +60,17 @@ const nobody = 65_534
 async function untilListening(child: ChildProcess, port: number): Promise<void> {
   for (;;) {
     if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}`)
-    const exists = await new Promise<boolean>((resolve) => {
+    const isListening = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => resolve(true))
       socket.once('error', () => resolve(false)).once('connect', () => socket.destroy())
     })
-    if (exists) return
+    if (isListening) return
     await sleep(20)
   }
 }
 
 describe.skipIf(program === undefined)('behind PgBouncer', () => {
-  it('works in session mode, with the limits of its connections', async () => {
+  it('works in session mode, and its connections have the time limit of the service', async () => {
     const connectionString = await startPgBouncer('pool_mode = session', 'default_pool_size = 20')
     const service = await startTestService({ database: { db: database.db, connectionString } })
     cleanups.push(service.stop)

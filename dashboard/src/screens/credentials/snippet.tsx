@@ -20,7 +20,7 @@ export function Snippet({ clientId }: { clientId: string }) {
           size="xs"
           value={kind}
           onChange={(value) => setKind(value as keyof typeof samples)}
-          aria-label={t.begin}
+          aria-label={t.sampleLanguage}
           data={[
             { value: 'sdk', label: 'JavaScript' },
             { value: 'php', label: 'PHP' },
@@ -45,7 +45,7 @@ export function Snippet({ clientId }: { clientId: string }) {
 
 type Words = (typeof words)['en']
 
-const sdk = (clientId: string, t: Words) => `// ${t.sdkSource}: npm pack -w @guiche/sdk
+const sdk = (clientId: string, t: Words) => `// ${t.sdkSource} npm pack -w @guiche/sdk
 // ${t.sdkFile}: npm install ./guiche-sdk-0.1.0.tgz
 import { Guiche } from '@guiche/sdk'
 
@@ -66,7 +66,7 @@ curl -s ${location.origin}/transaction \\
   -d '{ "amount": 2590, "paymentMethod": "PIX", "pix": {} }'`
 
 const php = (clientId: string, t: Words) => `<?php
-// ${t.sdkBeside}: cp -r ../guiche/sdk-php sdk-php
+// ${t.sdkBeside} cp -r ../guiche/sdk-php sdk-php
 require 'sdk-php/autoload.php';
 
 use Guiche\\Guiche;
@@ -75,7 +75,7 @@ $guiche = new Guiche('${location.origin}', '${clientId}', getenv('${secretName}'
 $created = $guiche->transactions->create(['amount' => 2590]);
 echo $created->id, ' ', $created->pixResponse->uri, "\\n";`
 
-const python = (clientId: string, t: Words) => `# ${t.sdkSource}: pip install ./sdk-python
+const python = (clientId: string, t: Words) => `# ${t.sdkSource} pip install ./sdk-python
 import os
 
 from guiche import Guiche
