@@ -48,8 +48,8 @@ export type Snapshot = {
 }
 
 /**
- * The file that a process writes. Each histogram has its name, count and maximum, and the [bucket, count] of the buckets
- * in use.
+ * The file that a process writes. Each histogram has its name, count and maximum, and the [bucket, count] of the
+ * buckets in use.
  */
 type Written = {
   at: number

@@ -4,8 +4,9 @@ import { type Claim, claimDueRows } from '../jobs/claim.ts'
 import { type AlertKind, alertKinds } from './conditions.ts'
 
 /**
- * A condition that was met. It is reported when it begins, at intervals while it lasts, and when it ends: `reports` is the
- * number of these messages so far. A notice (`alert_notices`) is what one channel, such as e-mail, has received of them.
+ * A condition that was met. It is reported when it begins, at intervals while it lasts, and when it ends: `reports` is
+ * the number of these messages so far. A notice (`alert_notices`) is what one channel, such as e-mail, has received of
+ * them.
  */
 export type AlertRow = {
   id: string
@@ -47,8 +48,8 @@ export async function saveAlerts(tx: Tx, rows: AlertRow[]): Promise<void> {
 }
 
 /**
- * Deletes the alerts in `ids`, those that ended before `endedBefore`, and those of unknown kinds whose condition was last
- * met before `unknownBefore`: until then another version of the service may still check it.
+ * Deletes the alerts in `ids`, those that ended before `endedBefore`, and those of unknown kinds whose condition was
+ * last met before `unknownBefore`: until then another version of the service may still check it.
  */
 export async function deleteAlerts(
   tx: Tx,

@@ -24,8 +24,8 @@ const type = 'guiche-day-statement'
 type Deps = { clock: Clock; key: SecretKey }
 
 /**
- * Signs the canonical JSON of a statement, or of the document of a move, as a compact JWS with the newest key. The first
- * key is created when it is needed.
+ * Signs the canonical JSON of a statement, or of the document of a move, as a compact JWS with the newest key. The
+ * first key is created when it is needed.
  */
 export async function signStatement(tx: Tx, deps: Deps, statement: object): Promise<string> {
   const { kid, privateKey } = await findSigningKey(tx, deps)

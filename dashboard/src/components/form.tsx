@@ -118,8 +118,8 @@ export function ActionForm({
         focused.current = document.activeElement
         mutate()
       }}
-      // The browser would write its hints in its own language. They are cleared at the next attempt, which begins with a
-      // click: the browser makes one of the Enter key too.
+      // The browser would write its hints in its own language. They are cleared at the next attempt, which begins with
+      // a click: the browser makes one of the Enter key too.
       onInvalidCapture={({ target }) => {
         if (isInput(target)) target.setCustomValidity(writeFieldError(toFieldError(target), language))
       }}
