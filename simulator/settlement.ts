@@ -3,15 +3,15 @@ import type { SpiCode } from './spi-codes.ts'
 
 /**
  * The outcome of outgoing money. It is decided and stored with the request, and is visible from `settlesAt` on by the
- * network's clock: no timer is needed, and it survives a restart.
+ * network's clock. So it needs no timer and survives a restart; only its callback needs one.
  */
 export type Settlement = { settlesAt: Date; rejection: SpiCode | null }
 
 export type SettlementState = 'processing' | 'done' | 'rejected'
 
-/** How long a slow payment, return or payout stays in process, by the clock. */
+/** The simulator's delay: of slow payments, returns and payouts, late payments after expiry, and automatic returns. */
 export const slowMs = 600_000
-// With this pause a callback follows the answer to its request, as it nearly always does at a PSP.
+// So that the callback is sent after the answer to its request, as it nearly always is at a PSP.
 const callbackPauseMs = 50
 
 export function stateOf(settlement: Settlement, now: Date): SettlementState {
@@ -20,7 +20,8 @@ export function stateOf(settlement: Settlement, now: Date): SettlementState {
 }
 
 /**
- * Calls `notify` when the money is settled, if this process still runs then. Otherwise the client finds out by a query.
+ * Calls `notify` once the money is settled or rejected, if this process still runs then. Otherwise the client finds out
+ * by a query.
  */
 export function notifyWhenSettled(network: Network, settlement: Settlement, notify: () => Promise<void>): void {
   network.inBackground(async () => {

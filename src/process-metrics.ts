@@ -2,30 +2,31 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { collectDefaultMetrics, type Gauge, type Metric, Registry } from 'prom-client'
 import { assert } from './lib/assert.ts'
 
-let ofProcess: Registry | undefined
+let processRegistry: Registry | undefined
 
 /**
- * Adds the metrics of the process. They are measured once: each measurement has a timer and an observer of the garbage
- * collector that nothing ends, and in a test many services follow each other in one process.
+ * Adds the metrics of the process. They are collected once per process, and every registry gets the same ones: the
+ * collection starts a timer and an observer of the garbage collector that cannot be stopped, and tests start many
+ * services in one process.
  */
 export function addProcessMetrics(registry: Registry): void {
-  if (!ofProcess) {
-    ofProcess = new Registry()
-    collectDefaultMetrics({ register: ofProcess, eventLoopMonitoringPrecision: neverMs })
-    measureEventLoop(ofProcess)
+  if (!processRegistry) {
+    processRegistry = new Registry()
+    collectDefaultMetrics({ register: processRegistry, eventLoopMonitoringPrecision: neverMs })
+    measureEventLoop(processRegistry)
   }
-  for (const { name } of ofProcess.getMetricsAsArray())
-    registry.registerMetric(ofProcess.getSingleMetric(name) as Metric)
+  for (const { name } of processRegistry.getMetricsAsArray())
+    registry.registerMetric(processRegistry.getSingleMetric(name) as Metric)
 }
 
-/** The longest that a timer can be set for. */
+/** The longest that a timer can be set for: the library's own measurement practically never runs. */
 const neverMs = 2 ** 31 - 1
 /**
  * The pause between two measurements. With the library's 10 ms, an idle process would use a percent of a core for them.
  */
 const pauseMs = 100
 
-/** Measures what the library's own timer would. The pause, which is part of what is measured, is subtracted. */
+/** Replaces the library's measurement. The pause, which is part of what is measured, is subtracted. */
 function measureEventLoop(registry: Registry): void {
   const histogram = monitorEventLoopDelay({ resolution: pauseMs })
   histogram.enable()
@@ -39,7 +40,7 @@ function measureEventLoop(registry: Registry): void {
   const set = (name: string, nanoseconds: number) => find(name).set(Math.max(0, nanoseconds / 1e9 - pauseMs / 1e3))
   const first = find('')
   const collect = first.collect
-  // It comes first, and sets all others as well.
+  // The library sets all of these metrics when it collects the first one.
   first.collect = () => {
     collect()
     set('_min', histogram.min)

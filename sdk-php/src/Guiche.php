@@ -23,8 +23,8 @@ use Guiche\Resource\Withdrawals;
 /**
  * A client of one Guichê service. It holds the access token and renews it in time.
  *
- * Amounts are integers in cents, dates text in ISO 8601. Every method throws a `GuicheException` when the service
- * refuses, and a `ConnectionException` when it does not answer.
+ * Amounts are integers in cents; dates are strings in ISO 8601. A request throws a `GuicheException` when the service
+ * refuses it, and a `ConnectionException` when there is no answer; `events->follow` tries again instead.
  *
  * ```php
  * $guiche = new Guiche('https://pix.example.com', $clientId, $clientSecret);
@@ -47,7 +47,7 @@ final class Guiche
     public readonly Balances $balance;
     /** Everything that changed the available balance. */
     public readonly Statement $statement;
-    /** Status changes of transactions and withdrawals. */
+    /** Events of transactions and withdrawals: each change of status, and for example partial refunds. */
     public readonly Events $events;
     /** Webhook deliveries, and delivering an event again. */
     public readonly Deliveries $deliveries;
@@ -60,12 +60,14 @@ final class Guiche
      * @param string $baseUrl the address of the service, such as `https://pix.example.com`
      * @param ?string $clientId as `npx guiche client create` printed it, or from `data/sandbox.json`
      * @param ?string $clientSecret keep it on the server, outside of the document root
-     * @param null|\Closure(): ?string $accessToken instead of the credentials: called for each request, for a token that
-     *     you got elsewhere; null sends none
-     * @param int $timeoutMs time limit of one try; of an export, how long nothing may arrive
-     * @param int $maxRetries how many times a call is retried where that is safe; 0 disables retries
+     * @param null|\Closure(): ?string $accessToken instead of the credentials: returns a token that you got elsewhere, or
+     *     null to send none; called for each call, and again when a token is refused
+     * @param int $timeoutMs time limit of one try; for an export, the longest time without receiving data; not for a
+     *     `Psr18Transport`, which has its own
+     * @param int $maxRetries how many times a call is retried where that is safe; 0 disables
+     *     retries, except with a new token
      * @param ?Transport $transport instead of cURL: a `Psr18Transport` around your HTTP client, for instance
-     * @param ?TokenStore $tokenStore keeps the access token between requests of PHP, which share no memory
+     * @param ?TokenStore $tokenStore keeps the access token between PHP requests, which share no memory
      * @param null|\Closure(int): void $sleep for tests: called with milliseconds instead of waiting
      */
     public function __construct(

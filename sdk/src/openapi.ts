@@ -1024,7 +1024,7 @@ export interface components {
             minAmount?: number;
             /** @description Cents */
             maxAmount?: number;
-            /** @description Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor` */
+            /** @description Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead */
             page?: number;
             /**
              * @description Items per page
@@ -1065,7 +1065,7 @@ export interface components {
             minAmount?: number;
             /** @description Cents */
             maxAmount?: number;
-            /** @description Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor` */
+            /** @description Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead */
             page?: number;
             /**
              * @description Items per page
@@ -1766,7 +1766,7 @@ export interface operations {
                 minAmount?: number;
                 /** @description Cents */
                 maxAmount?: number;
-                /** @description Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor` */
+                /** @description Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead */
                 page?: number;
                 /** @description Items per page */
                 perPage?: number;
@@ -1822,7 +1822,7 @@ export interface operations {
     listTransactionEvents: {
         parameters: {
             query?: {
-                /** @description Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor` */
+                /** @description Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead */
                 page?: number;
                 /** @description Items per page */
                 perPage?: number;
@@ -1859,7 +1859,7 @@ export interface operations {
                 minAmount?: number;
                 /** @description Cents */
                 maxAmount?: number;
-                /** @description Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor` */
+                /** @description Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead */
                 page?: number;
                 /** @description Items per page */
                 perPage?: number;
@@ -1907,7 +1907,7 @@ export interface operations {
     listWithdrawalEvents: {
         parameters: {
             query?: {
-                /** @description Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor` */
+                /** @description Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead */
                 page?: number;
                 /** @description Items per page */
                 perPage?: number;
@@ -1943,7 +1943,7 @@ export interface operations {
                 endDate?: string;
                 /** @description Any of these; repeat the parameter */
                 kind?: components["schemas"]["StatementKind"][];
-                /** @description Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor` */
+                /** @description Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead */
                 page?: number;
                 /** @description Items per page */
                 perPage?: number;
@@ -1985,7 +1985,7 @@ export interface operations {
                 eventId?: string;
                 /** @description Only deliveries to this registered endpoint */
                 endpointId?: string;
-                /** @description Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor` */
+                /** @description Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead */
                 page?: number;
                 /** @description Items per page */
                 perPage?: number;
@@ -2015,7 +2015,7 @@ export interface operations {
     listWebhookEndpoints: {
         parameters: {
             query?: {
-                /** @description Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor` */
+                /** @description Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead */
                 page?: number;
                 /** @description Items per page */
                 perPage?: number;
@@ -2044,7 +2044,7 @@ export interface operations {
                 recordId?: string;
                 /** @description Only events that happened at or after; ISO 8601 with time; UTC if it has no offset */
                 startDate?: string;
-                /** @description Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor` */
+                /** @description Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead */
                 page?: number;
                 /** @description Instead of `page`: the `nextCursor` of the previous page, with the same filters */
                 cursor?: string;

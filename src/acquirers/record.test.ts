@@ -10,8 +10,8 @@ import { type Exchange, type Observed, recordExchanges } from './record.ts'
 
 const clock = manualClock()
 const at = clock.now()
-const recordId = randomUUID()
-const txid = toTxid(recordId)
+const ourId = randomUUID()
+const txid = toTxid(ourId)
 const charge: PayableCharge = {
   txid,
   amount: cents(100),
@@ -69,9 +69,9 @@ function recorded(answers: Partial<Acquirer> = {}): { acquirer: Acquirer; writte
 const inShort = (written: Exchange[]) =>
   written.map(({ operation, recordId: id, outcome, error }) => [operation, id, outcome, error])
 
-it('passes every answer on unchanged, and records each but the creation of a charge', async () => {
+it('passes answers on unchanged, and records each, except that a charge was created', async () => {
   const { acquirer, written } = recorded()
-  const refund = { endToEndId: 'E1', refundId: recordId, amount: cents(100) }
+  const refund = { endToEndId: 'E1', refundId: ourId, amount: cents(100) }
   expect(await acquirer.createCharge(chargeInput)).toEqual({ outcome: 'created', charge })
   expect(await acquirer.findCharge(txid)).toBeNull()
   expect(await acquirer.removeCharge(txid)).toEqual({ outcome: 'done' })
@@ -80,27 +80,27 @@ it('passes every answer on unchanged, and records each but the creation of a cha
   expect(await acquirer.findRefund(refund)).toBeNull()
   const pixKey = { key: 'a@example.com', type: 'EMAIL' as const }
   expect(await acquirer.payouts?.send({ payoutId: txid, amount: cents(100), pixKey })).toBe(processing)
-  expect(await acquirer.payouts?.find({ payoutId: recordId })).toEqual(processing)
+  expect(await acquirer.payouts?.find({ payoutId: ourId })).toEqual(processing)
   expect(inShort(written)).toEqual([
-    ['findCharge', recordId, 'nothing', null],
-    ['removeCharge', recordId, 'done', null],
+    ['findCharge', ourId, 'nothing', null],
+    ['removeCharge', ourId, 'done', null],
     ['findPayment', null, 'found', null],
-    ['refund', recordId, 'refused', null],
-    ['findRefund', recordId, 'nothing', null],
-    ['sendPayout', recordId, 'processing', null],
-    ['findPayout', recordId, 'processing', null],
+    ['refund', ourId, 'refused', null],
+    ['findRefund', ourId, 'nothing', null],
+    ['sendPayout', ourId, 'processing', null],
+    ['findPayout', ourId, 'processing', null],
   ])
   expect(written[2]).toMatchObject({ acquirer: 'a PSP', endToEndId: 'E1', at })
 })
 
-it('records no text of the acquirer and no Pix key', async () => {
+it('records no text that the acquirer wrote, and no Pix key', async () => {
   const { acquirer, written } = recorded({
     findCharge: async () => {
       throw new AcquirerUnavailable('The acquirer refused the query: João has closed his account')
     },
   })
-  await acquirer.refund({ endToEndId: 'E1', refundId: recordId, amount: cents(100) })
-  await acquirer.payouts?.send({ payoutId: recordId, amount: cents(1), pixKey: { key: 'joao@b.c', type: 'EMAIL' } })
+  await acquirer.refund({ endToEndId: 'E1', refundId: ourId, amount: cents(100) })
+  await acquirer.payouts?.send({ payoutId: ourId, amount: cents(1), pixKey: { key: 'joao@b.c', type: 'EMAIL' } })
   await expect(acquirer.findCharge(txid)).rejects.toThrow()
   expect(written).toHaveLength(3)
   expect(JSON.stringify(written)).not.toMatch(/João|joao/)
@@ -130,12 +130,12 @@ it.each([
   expect(await payments.next()).toEqual({ done: false, value: payment })
   await expect(payments.next()).rejects.toBe(thrown)
   expect(inShort(written)).toEqual([
-    ['createCharge', recordId, outcome, error],
+    ['createCharge', ourId, outcome, error],
     ['listPayments', null, outcome, error],
   ])
 })
 
-it('records nothing for a list that works, and observes it once, even when its reader stops early', async () => {
+it('does not record a list that succeeds, but counts it in the metrics once, even when its reader stops early', async () => {
   const { acquirer, written, observed } = recorded()
   const range = { from: at, to: at }
   const outcomes = () => observed.map(({ operation, outcome }) => `${operation} ${outcome}`)

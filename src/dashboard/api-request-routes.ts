@@ -12,7 +12,7 @@ import { ApiRequestsView } from './schema.ts'
 
 const pageSize = 50
 
-/** The log of the requests that a merchant's programs made. */
+/** The log of a merchant's API requests: errors, up to a limit, and a sample of the successes. */
 export function registerApiRequestRoutes(app: Server, deps: { db: Db; reads: Reads; clock: Clock }): void {
   app.get(
     '/dashboard/api/api-request',
@@ -22,11 +22,16 @@ export function registerApiRequestRoutes(app: Server, deps: { db: Db; reads: Rea
         hide: true,
         querystring: Type.Object(
           {
-            clientId: Type.String({ description: 'The client whose requests are listed', maxLength: 128 }),
+            clientId: Type.String({
+              description: 'The client whose merchant’s requests are listed; a merchant’s users always get their own',
+              maxLength: 128,
+            }),
             statusClass: Type.Optional(Type.Enum(['2', '4', '5'])),
-            route: Type.Optional(Type.String({ description: 'A part of method and route', maxLength: 100 })),
+            route: Type.Optional(
+              Type.String({ description: 'A part of method and route, such as `POST /transaction`', maxLength: 100 }),
+            ),
             requestId: Type.Optional(Type.String({ maxLength: 128 })),
-            before: Type.Optional(Type.String({ description: '`next` of the page before', maxLength: 50 })),
+            before: Type.Optional(Type.String({ description: '`next` of the previous page', maxLength: 50 })),
           },
           { additionalProperties: false },
         ),

@@ -10,7 +10,7 @@ import { OverviewView } from './schema.ts'
 
 export const ClientFilter = Type.Optional(Type.String({ description: 'Only this client', maxLength: 128 }))
 
-/** The first screen: today's figures. */
+/** The first screen: figures of today and of the last days, balances, and for the operator the largest merchants. */
 export function registerOverviewRoutes(app: Server, deps: { db: Db; reads: Reads; clock: Clock }): void {
   const overview = createOverview(deps)
   app.get(
@@ -37,7 +37,7 @@ export function registerOverviewRoutes(app: Server, deps: { db: Db; reads: Reads
 
 /**
  * The merchant whose records are shown. A merchant's users see their own, whichever client they name; the operator's
- * users see the named client's, or all.
+ * users see the named client's, or all (null).
  *
  * @throws {AppError} `not_found` if there is no such client
  */

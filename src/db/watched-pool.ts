@@ -2,22 +2,22 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-/** The server does not answer. What it was asked to do may or may not have happened. */
+/** The database cannot be used, or gave no answer. A statement in progress may or may not have been carried out. */
 export class DatabaseUnavailable extends Error {}
 
 /** A statement that gets no answer for this long makes the pool ask the server on another connection. */
 const unansweredMaxMs = 1_000
 /**
- * How long that connection may take, as a part of the time that a statement waits for one. By default a request fails
- * after four seconds in all.
+ * The time limit of that query, connecting included, as a fraction of `connectionTimeoutMillis`. By default an
+ * unanswered statement then fails after about four seconds.
  */
 const probeShare = 5 / 6
 const pollEveryMs = 250
 
-/** A commit that a synchronous standby has not confirmed for this long is not waited for. */
+/** A commit that waits for a synchronous standby, and whose statement began this long ago, is not waited for. */
 const standbyMaxMs = 2_500
 
-/** A statement is in progress while the driver is not ready for the next one. */
+/** `readyForQuery`: false while a statement waits for its result. */
 type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; connection: { stream: Socket } }
 
 type Progress = { bytesRead: number; since: number; isSuspected: boolean }
@@ -27,10 +27,11 @@ type Progress = { bytesRead: number; since: number; isSuspected: boolean }
  * TCP notices this after minutes. A limit for each statement would be too short for long ones or too long for a
  * request. So a statement may take long while the server says on a second connection that it works on it.
  *
- * If the server does not answer there either, all statements in progress fail, and new ones fail at once until it
- * answers. If it answers but does not work on the statement (the connection is lost on the way, or the address now
- * belongs to another server), that statement fails. If it answers that commits wait for a synchronous standby, these
- * commits fail without a known outcome, and new statements fail at once until no commit waits.
+ * If the server does not answer there either, all statements that got no answer for a second fail, and new ones fail at
+ * once until it answers. If it answers but does not work on the statement (the connection is lost on the way, or the
+ * address now belongs to another server), that statement fails. If it answers that commits wait for a synchronous
+ * standby, these commits fail without a known outcome, and so do statements that wait for a lock meanwhile: new
+ * statements fail at once until no commit has waited that long.
  */
 export class WatchedPool extends pg.Pool {
   /** Runs on each new connection before it is used. */
@@ -41,7 +42,7 @@ export class WatchedPool extends pg.Pool {
 
   /** `setUp`: a statement that each new connection begins with. */
   constructor(config: pg.PoolConfig, setUp: string) {
-    // The pool waits for it, although its type does not say so.
+    // The pool awaits the promise that `onConnect` returns, although its type does not say so.
     const onConnect: (client: pg.ClientBase) => unknown = async (client) =>
       await this.#begin(client as pg.PoolClient, setUp)
     super({ ...config, onConnect })
@@ -124,14 +125,14 @@ function fail(client: Client, reason: string): void {
 }
 
 /**
- * Processes of the server that work on a statement, and those of them that wait for a standby: to confirm their commit,
- * or another one whose locks they need.
+ * Processes of the server that work on a statement, and those of them whose commit waits for a standby, or that wait
+ * for a lock meanwhile: its holder may be such a commit.
  */
 type Working = { busy: ReadonlySet<number>; unconfirmed: ReadonlySet<number> }
 
 /**
- * Asks the server on a new connection which of its processes work on a statement. `alive`: it answers, but not that,
- * because it has no free connection or a pooler hides its processes.
+ * Asks the server on a new connection which of its processes work on a statement. `alive`: it answers, but not with
+ * the list, for example because it has no free connection or a pooler hides its processes.
  */
 async function probe(config: pg.PoolConfig): Promise<'unavailable' | 'alive' | Working> {
   const { Client = pg.Client } = config as { Client?: typeof pg.Client }
@@ -141,7 +142,7 @@ async function probe(config: pg.PoolConfig): Promise<'unavailable' | 'alive' | W
   try {
     return await Promise.race([
       listBusy(client as unknown as Client),
-      // After a pause of this process, what has arrived meanwhile is read first.
+      // If this process was paused, data that has arrived meanwhile is read first.
       sleep((config.connectionTimeoutMillis ?? 3_000) * probeShare, undefined, {
         signal: timeout.signal,
         ref: false,

@@ -14,7 +14,7 @@ export const PageQuery = {
     Type.Integer({
       minimum: 1,
       maximum: pageMax,
-      description: `Page, from 1 (the default). With more than ${offsetMax} items before it, follow \`nextCursor\``,
+      description: `Page number, from 1 (the default). To go past the first ${offsetMax} items, follow \`nextCursor\` instead`,
     }),
   ),
   perPage: Defaulted(
@@ -64,19 +64,19 @@ type PagedRequest = { url: string; query: { page?: number; perPage: number; curs
 /** @throws {AppError} `validation_failed` if the cursor is not from this list, or is sent together with a page */
 export function readSlice({ url, query }: PagedRequest, ids: 'uuid' | 'number' = 'uuid'): RequestedSlice {
   const { page, perPage, cursor, ...filters } = query
-  const list = nameList(url, filters)
+  const list = hashList(url, filters)
   if (cursor === undefined) return { page: page ?? 1, perPage, after: null, list }
   if (page !== undefined) throw invalidCursor('cannot be combined with page')
   const read = readCursor(cursor, idForms[ids])
   if (read === null) throw invalidCursor('must be a nextCursor from a page of this list')
   if (read.list !== list) {
-    throw invalidCursor('comes from a list with other filters: send those, or begin without a cursor')
+    throw invalidCursor('comes from another list or other filters: send the same ones, or begin without a cursor')
   }
   return { ...read, perPage }
 }
 
 /** A short hash that differs when the path or the filters do. */
-function nameList(url: string, filters: object): string {
+function hashList(url: string, filters: object): string {
   const sorted = Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1))
   const text = JSON.stringify([url.split('?', 1), sorted])
   return createHash('sha256').update(text).digest('base64url').slice(0, 8)

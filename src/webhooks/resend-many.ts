@@ -15,9 +15,10 @@ import {
 } from './resend-store.ts'
 import { lockClient } from './store.ts'
 
+/** `receiver`: scheme, host and port of the webhooks' URL. */
 export type ResendPreview = { total: number; isTooMany: boolean; receivers: { receiver: string; count: number }[] }
 
-/** Counts what {@link resendMany} would send now, by receiver. */
+/** Counts by receiver what {@link resendMany} would send of a period now, up to the first above the maximum. */
 export async function previewResend(db: Db, period: Period): Promise<ResendPreview> {
   const receivers = await countToResend(db, period)
   const total = receivers.reduce((sum, { count }) => sum + count, 0)
@@ -26,8 +27,8 @@ export async function previewResend(db: Db, period: Period): Promise<ResendPrevi
 
 /**
  * Delivers the events of a period, or the selected deliveries, again: once per `resendId` even if it is called several
- * times. Each is due now with its own schedule; events of one record keep their order. The caller then wakes the
- * worker.
+ * times, unless all of them were resent in another way meanwhile. The first event of each record and address is due
+ * now; the later ones wait for it. The caller then wakes the worker.
  *
  * @throws {AppError} `validation_failed` when there are more than {@link resendMax}
  */
@@ -40,6 +41,7 @@ export async function resendMany(
     // Two calls with the same id run one after the other, and the second finds what the first did.
     await lockClient(tx, merchantId)
     const before = await findResendProgress(tx, { merchantId, resendId })
+    // A replay does not count the receivers.
     if (before.requested > 0) return { count: before.requested, receivers: 0, isReplay: true }
     const isSelection = 'deliveries' in which
     const found = isSelection ? await findSelected(tx, which) : await findToResend(tx, which)
@@ -57,7 +59,7 @@ export async function resendMany(
 }
 
 function tooMany(): AppError {
-  const message = `must hold ${resendMax} deliveries at most: choose a shorter one, and send the rest afterwards`
+  const message = `has more than ${resendMax} deliveries: choose a shorter one, and send the rest afterwards`
   return new AppError('validation_failed', {
     detail: `The period ${message}.`,
     fields: [{ field: 'until', code: 'too_many', message, limit: resendMax }],

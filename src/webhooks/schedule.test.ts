@@ -27,7 +27,7 @@ describe('the schedule', () => {
     )
   })
 
-  it('is postponed by Retry-After and never brought forward', () => {
+  it('lets Retry-After postpone an attempt, and never bring it forward', () => {
     const later = new Date(now.getTime() + 60_000)
     expect(nextAttempt({ made: 1, now, retryAfter: later, random: 0.5 })).toEqual(later)
     expect(nextAttempt({ made: 6, now, retryAfter: later, random: 0.5 })).toEqual(new Date(now.getTime() + 3_600_000))

@@ -955,7 +955,7 @@ class TransactionFilters(TypedDict, total=False):
     maxAmount: int
     """Cents; 1 to 10000000."""
     page: int
-    """Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor`; 1 to 1000000000."""
+    """Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead; 1 to 1000000000."""
     perPage: int
     """Items per page; 1 to 100; 20 by default."""
     cursor: str
@@ -986,7 +986,7 @@ class WithdrawalFilters(TypedDict, total=False):
     maxAmount: int
     """Cents; 10 to 10000000."""
     page: int
-    """Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor`; 1 to 1000000000."""
+    """Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead; 1 to 1000000000."""
     perPage: int
     """Items per page; 1 to 100; 20 by default."""
     cursor: str
@@ -1003,7 +1003,7 @@ class StatementFilters(TypedDict, total=False):
     kind: list[StatementKind]
     """Any of these; repeat the parameter."""
     page: int
-    """Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor`; 1 to 1000000000."""
+    """Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead; 1 to 1000000000."""
     perPage: int
     """Items per page; 1 to 100; 20 by default."""
     cursor: str
@@ -1014,7 +1014,7 @@ class EventFilters(TypedDict, total=False):
     """The page of the list of events."""
 
     page: int
-    """Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor`; 1 to 1000000000."""
+    """Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead; 1 to 1000000000."""
     perPage: int
     """Items per page; 1 to 100; 20 by default."""
     cursor: str
@@ -1069,7 +1069,7 @@ class DeliveryFilters(TypedDict, total=False):
     endpointId: str
     """Only deliveries to this registered endpoint."""
     page: int
-    """Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor`; 1 to 1000000000."""
+    """Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead; 1 to 1000000000."""
     perPage: int
     """Items per page; 1 to 100; 20 by default."""
     cursor: str
@@ -1080,7 +1080,7 @@ class WebhookEndpointFilters(TypedDict, total=False):
     """The page of the list of endpoints."""
 
     page: int
-    """Page, from 1 (the default). With more than 100000 items before it, follow `nextCursor`; 1 to 1000000000."""
+    """Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead; 1 to 1000000000."""
     perPage: int
     """Items per page; 1 to 100; 20 by default."""
     cursor: str
