@@ -29,14 +29,14 @@ export async function getPixList(network: Network, request: HttpRequest): Promis
   })
 }
 
-/** This PSP may learn of a payment after it was made. */
+/** Whether the PSP shows the payment by now: a slow or late payment reaches it after the payer has paid. */
 export function isShown({ shownAt }: PixRow, now: Date): boolean {
   return shownAt === null || shownAt <= now
 }
 
 /**
- * The standard's Pix, and in addition `pagador` with the payer's whole account. The standard has no payer. PSPs that
- * return one each do it differently; this is the simulator's way.
+ * The standard's Pix, and in addition `pagador` with the payer's whole account. The standard has no payer, and each PSP
+ * that returns one has its own form. This is the simulator's own; encode-answer.ts reduces it to what a dialect shows.
  */
 export function toPix(pix: PixRow, now: Date) {
   const { payer } = pix

@@ -16,7 +16,8 @@ const signsForMs = 90 * 24 * 60 * 60 * 1000
 /** How long a former key still verifies: longer than any token lives (TOKEN_LIFETIME_SECONDS is at most a day). */
 const overlapMs = 2 * 24 * 60 * 60 * 1000
 /**
- * Maximum age of this process's copy of the key table. A token with a key that is not in it causes an immediate read.
+ * Maximum age of this process's copy of the key table. A token with a key that is not in it causes a read, one at most
+ * within `reloadPauseMs`.
  */
 const copyAgeMaxMs = 60_000
 /** Tokens with made-up key ids must not cause a query each. */
@@ -27,9 +28,12 @@ type Key = { kid: string; publicJwk: JWK; publicKey: CryptoKey; privateKey: Cryp
 type Signing = Pick<Key, 'kid' | 'createdAt'>
 
 export type KeyRing = {
-  /** The newest key. The next one is made if there is none, if it has signed long enough, or if it lacks the cell. */
+  /**
+   * The newest key. A new one is made first if there is none, if the newest has signed for 90 days, or if its id does
+   * not begin with the name of this installation's cell (lib/cell.ts).
+   */
   signingKey(): Promise<Key>
-  /** Null for a key that is unknown or no longer verifies. */
+  /** Null for a key that is unknown or no longer verifies, at most `copyAgeMaxMs` late. */
   findKey(kid: string): Promise<Key | null>
   /** What `/.well-known/jwks.json` shows. */
   publicKeys(): Promise<JWK[]>
@@ -82,7 +86,7 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
     await load()
   }
 
-  // A key from before the installation became a cell does not carry it.
+  // The id of a key that was made before CELL was set does not begin with the cell: a proxy cannot route its tokens.
   const isDue = (key: Signing | undefined, ownCell: Cell | null) =>
     !key || clock.now().getTime() - key.createdAt.getTime() >= signsForMs || !key.kid.startsWith(keyIdPrefix(ownCell))
 

@@ -13,7 +13,7 @@ import type { TlsFolder } from '../../simulator/tls-folder.ts'
 import type { ProtocolProfileOverrides } from '../acquirers/bacen/profile.ts'
 import { dialects } from '../acquirers/dialects.ts'
 
-/** The address of a simulator, the token for its controls, and the files of its certificates. */
+/** The address of a simulator, the token for its control API (`/sandbox/…`), and the files of its certificates. */
 export type SimulatorPlace = { url: string; controlToken: string; tls: TlsFolder['paths'] | null }
 
 /** The token of the previous run, so that whatever stores it still works; a new one if there was none. */
@@ -37,7 +37,7 @@ export async function readPlace(folder: string): Promise<SimulatorPlace | null> 
 }
 
 /** Writes a settings file that makes this simulator an acquirer of Guichê. */
-export async function toAcquirersFile(
+export async function writeAcquirersFile(
   folder: string,
   { place, dialect, quirks }: { place: SimulatorPlace; dialect: DialectName; quirks: Quirks },
 ): Promise<{ path: string; text: string }> {
@@ -50,7 +50,7 @@ export async function toAcquirersFile(
 function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName, quirks: Quirks): object {
   const settings = {
     ...(quirks.requiredQuery !== null && { appKey: simulatorAppKey }),
-    // Its callbacks go directly to Guichê, which requires no certificate.
+    // At registration this PSP tests that the address refuses calls without a certificate. Guichê accepts them here.
     ...(quirks.testsWebhook && { skipMtlsChecking: 'true' }),
   }
   return {

@@ -15,7 +15,7 @@ import { systemClock } from '../lib/clock.ts'
 import { createLog } from '../log.ts'
 import { write } from './print.ts'
 import { createCallbackSender } from './simulator-callbacks.ts'
-import { findControlToken, type SimulatorPlace, toAcquirersFile, writePlace } from './simulator-files.ts'
+import { findControlToken, type SimulatorPlace, writeAcquirersFile, writePlace } from './simulator-files.ts'
 
 export type SimulatorRun = {
   host: string
@@ -179,7 +179,7 @@ async function describe(running: {
                  It opens POST ${place.url}/sandbox/…; npx guiche simulator pay '<code>' uses it.
 `
   if (running.isPlain) return `${start}. Start Guichê with SIMULATOR_URL=${place.url}\n${controls}\n`
-  const settings = await toAcquirersFile(running.folder, { place, dialect, quirks })
+  const settings = await writeAcquirersFile(running.folder, { place, dialect, quirks })
   const tls =
     place.tls && `\n  Certificates   ${place.tls.caFile} is the CA, ${place.tls.pfxFile} the client certificate\n`
   return `${start} and speaks as ${[dialect, ...changed].join(', ')}.

@@ -20,7 +20,7 @@ import {
 } from './store.ts'
 
 export type NewEntry = {
-  /** Of a move between cells, the same in both; others get a new one. */
+  /** Only for a balance that moves between two cells (separate installations, lib/cell.ts): the same id in both. */
   id?: string
   type: EntryType
   idempotencyKey: string
@@ -45,16 +45,16 @@ export type PostedEntry = { entry: EntryRow; isReplay: boolean }
 type Deps = { db: Db; clock: Clock }
 
 /**
- * Posts an entry of the operator: the row and its transfers, in one commit and once for each key. The money itself
- * was or is moved at the PSP: an entry sends nothing.
+ * Posts an entry of the operator: the row and its transfers, in one commit and once for each key. An entry sends
+ * nothing: somebody moves the money itself at the PSP, before or after.
  *
- * @throws {AppError} `idempotency_key_reused`; `entry_not_possible` or `insufficient_balance` when the accounts
- *   cannot cover it: nothing is posted then
+ * @throws {AppError} `idempotency_key_reused`; `entry_not_possible` when the accounts do not cover it or the reference
+ *   is taken: nothing is posted then
  */
 export async function postEntry({ db, clock }: Deps, input: NewEntry): Promise<PostedEntry> {
   return await db.transaction(async (tx) => {
     const { type, by, clientId, acquirer, amount, reference = null, description } = input
-    assert(type !== 'manual_entry' && !isMove(type), 'this entry takes a second person')
+    assert(type !== 'manual_entry' && !isMove(type), 'this entry needs a second person’s approval')
     const now = clock.now()
     const posted = await post(tx, input, now)
     const details = { acquirer, amount, reference, description, ...(clientId && { clientId }) }
@@ -65,8 +65,8 @@ export async function postEntry({ db, clock }: Deps, input: NewEntry): Promise<P
 }
 
 /**
- * Returns the transfers that {@link postEntry} would post now. The entry is posted and rolled back, so that a preview
- * cannot differ from the posting.
+ * Returns what {@link postEntry} would post now, summed by kind and accounts. The entry is posted and rolled back, so
+ * that a preview cannot differ from the posting.
  *
  * @throws {AppError} what `postEntry` throws
  */
@@ -90,8 +90,8 @@ class Preview extends Error {
 }
 
 /**
- * Posts an entry in the caller's commit, without writing it to the audit log: {@link postEntry} does that, and an
- * approved proposal writes its own line.
+ * Posts an entry in the caller's commit, without writing it to the audit log: {@link postEntry} does that, and so does
+ * the approval of a proposal.
  */
 export async function post(tx: Tx, input: NewEntry, now: Date): Promise<PostedEntry> {
   const row = toRow(input, now)
@@ -146,16 +146,16 @@ async function toPostings(tx: Tx, row: EntryRow): Promise<Plan> {
   const isOfOperator = merchantId === operatorMerchantId
   switch (type) {
     case 'fee_draw':
-      return await spendFees(tx, row, { kind: 'fees_drawn', left: amount, mayLose: false })
+      return await spendFees(tx, row, { kind: 'fees_drawn', remaining: amount, mayLose: false })
     case 'psp_fee':
-      return await spendFees(tx, row, { kind: 'psp_fee', left: amount, mayLose: true })
+      return await spendFees(tx, row, { kind: 'psp_fee', remaining: amount, mayLose: true })
     case 'pay_in':
       return only({ ...about(row, merchantId), transfers: isOfOperator ? paidInByOperator(amount) : paidIn(amount) })
     case 'write_off': {
-      const rest = { kind: 'debt_written_off' as const, left: 0, mayLose: true }
+      const rest = { kind: 'debt_written_off' as const, remaining: 0, mayLose: true }
       const spent = await spendFees(tx, row, rest)
-      const forgiven = writtenOff(amount, (left) => {
-        rest.left = left
+      const forgiven = writtenOff(amount, (remaining) => {
+        rest.remaining = remaining
       })
       const posting = {
         ...about(row, merchantId),
@@ -194,24 +194,24 @@ export function isMove(type: EntryType): type is 'move_out' | 'move_in' {
   return type === 'move_out' || type === 'move_in'
 }
 
-type Spending = { kind: TransferKind; left: number; mayLose: boolean }
+type Spending = { kind: TransferKind; remaining: number; mayLose: boolean }
 
 /**
- * Takes `left` from what the operator has earned, merchant by merchant, from the operator's own merchant last. What
- * is missing becomes a loss of the operator's own merchant, or is refused. The sum is counted under the locks,
- * posting by posting in this order.
+ * Takes `remaining` from the fees that the operator has earned, merchant by merchant, from the operator's own merchant
+ * last. What the fees do not cover becomes a loss of the operator's own merchant if `mayLose`; otherwise `finish`
+ * refuses the entry. The sum is counted under the locks, posting by posting in this order.
  */
 async function spendFees(tx: Tx, row: EntryRow, spending: Spending): Promise<Plan> {
   const { kind, mayLose } = spending
   const holders = await findFeeHolders(tx, { amount: row.amount, except: row.merchant_id })
   const take = ({ fees }: Balances): Transfer => {
-    const amount = upTo(fees, spending.left)
-    spending.left -= amount
+    const amount = upTo(fees, spending.remaining)
+    spending.remaining -= amount
     return { kind, debit: 'fees', credit: 'acquirer', amount }
   }
   const lose = (): Transfer => {
-    const amount = mayLose ? spending.left : 0
-    spending.left -= amount
+    const amount = mayLose ? spending.remaining : 0
+    spending.remaining -= amount
     return { kind, debit: 'debt', credit: 'acquirer', amount }
   }
   const ofOperator = { ...about(row, operatorMerchantId), transfers: (balances: Balances) => [take(balances), lose()] }
@@ -221,15 +221,15 @@ async function spendFees(tx: Tx, row: EntryRow, spending: Spending): Promise<Pla
   return {
     postings: [...postings, ofOperator],
     finish() {
-      if (spending.left === 0) return
+      if (spending.remaining === 0) return
       throw refuse(
-        `The fees are ${inReais(spending.left)} short of ${inReais(row.amount)}: \`npx guiche ledger accounts\` shows what can be drawn.`,
+        `The fees are ${inReais(spending.remaining)} short of ${inReais(row.amount)}: \`npx guiche ledger accounts\` shows what can be drawn.`,
         {
           field: 'amount',
           code: 'more_than_fees',
-          limit: row.amount - spending.left,
+          limit: row.amount - spending.remaining,
           unit: 'cents',
-          message: `The fees are ${inReais(spending.left)} short of this amount.`,
+          message: `The fees are ${inReais(spending.remaining)} short of this amount.`,
         },
       )
     },
@@ -247,7 +247,7 @@ function assertOwed(balances: Balances, { amount }: EntryRow): Balances {
   })
 }
 
-/** The database refuses the same, without a message for the caller. */
+/** The database enforces the same rule, but its error has no message for the caller. */
 function assertCovered(balances: Balances, transfer: Transfer): Transfer {
   const { debit, credit, amount } = transfer
   const mayGoBelow = debit === 'acquirer' || debit === 'debt'

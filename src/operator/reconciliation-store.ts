@@ -5,7 +5,7 @@ import type { DifferenceRow, DifferenceState, RunKind } from '../reconciliation/
 
 type Slice = { limit: number; offset: number }
 
-/** A discrepancy with its merchant and the record that it is about. */
+/** A discrepancy with its merchant's client and the type of its record. */
 export type ListedDifference = DifferenceRow & {
   client_id: string | null
   client_name: string | null
@@ -18,7 +18,7 @@ export type DifferenceFilters = {
   class: DifferenceClass | undefined
 }
 
-/** Newest first; decided ones by the time of their decision. */
+/** Newest first: by when they were decided or resolved, otherwise by when they were found. */
 export async function listDifferencePage(
   db: Db,
   { states, acquirer, class: name }: DifferenceFilters,
@@ -33,14 +33,14 @@ export async function listDifferencePage(
     select ${columns}
     from (
       select * ${wanted} order by coalesce(decided_at, found_at) desc, at desc, id limit ${limit} offset ${offset}
-    ) difference ${withNames}
+    ) difference ${joinClients}
     order by coalesce(decided_at, found_at) desc, at desc, difference.id`)
   return { total: count?.total ?? 0, items }
 }
 
 export async function findListedDifference(db: Db, id: string): Promise<ListedDifference | null> {
   const rows = await db.query<ListedDifference>(sql`
-    select ${columns} from (select * from differences where id = ${id}) difference ${withNames}`)
+    select ${columns} from (select * from differences where id = ${id}) difference ${joinClients}`)
   return rows[0] ?? null
 }
 
@@ -54,7 +54,7 @@ const columns = sql`
       where held.acquirer = difference.acquirer and held.end_to_end = difference.reference) then 'suspense'
   end as record_type`
 
-const withNames = sql`left join clients using (merchant_id)`
+const joinClients = sql`left join clients using (merchant_id)`
 
 export type RunRow = {
   id: string
@@ -102,7 +102,10 @@ export async function listLatestRuns(db: Db, acquirers: string[]): Promise<RunRo
     ) latest`)
 }
 
-/** Closed days, each with the latest version of its signed statement (the totals of both sides), newest day first. */
+/**
+ * Closed days, each with the latest version of its signed statement (what the ledger and the acquirer say of it),
+ * newest day first.
+ */
 export async function listClosedDays(
   db: Db,
   { acquirer, limit, offset }: { acquirer: string | undefined } & Slice,

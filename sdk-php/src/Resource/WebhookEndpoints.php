@@ -13,8 +13,9 @@ use Guiche\Types\WebhookEndpointSecret;
 use Guiche\Types\WebhookTest;
 
 /**
- * Addresses that receive the events of all records, beside the `webhookUrl` that a record may have. Each has a filter
- * and a secret of its own. Scopes: `webhook.read`, `webhook.write`.
+ * Addresses that receive the events of all records, in addition to the `webhookUrl` of a single record. Each has its
+ * own secret and its own filter of event types. Scopes: `webhook.read`, `webhook.write`; to register, enable or
+ * redirect one, also those of its records: `transaction.read`, `withdrawal.read`.
  *
  * @phpstan-import-type Options from Client
  * @phpstan-import-type CreateWebhookEndpointBody from Shapes
@@ -28,8 +29,8 @@ final class WebhookEndpoints
     }
 
     /**
-     * Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not repeat
-     * this call after a lost answer: the secret of the first endpoint was in that answer.
+     * Registers an address. Only this response contains the secret that verifies its deliveries. After a lost answer
+     * the SDK does not repeat the call: find the endpoint with `list()`, and get a secret with `rotateSecret()`.
      *
      * @param CreateWebhookEndpointBody $input
      * @param Options $options
@@ -69,7 +70,7 @@ final class WebhookEndpoints
     }
 
     /**
-     * Deletes an endpoint. What waits for it is canceled.
+     * Deletes an endpoint. Its pending deliveries are canceled.
      *
      * @param Options $options
      */
@@ -80,8 +81,8 @@ final class WebhookEndpoints
 
     /**
      * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID
-     * of version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in use.
-     * After a lost answer the SDK repeats only a call that has one.
+     * of version 4. If the answer is lost, repeat the call with the same one: with another one, or none, the secret
+     * that your receivers use ends at once. The SDK repeats the call after a lost answer only if it has a `secretId`.
      *
      * @param Options $options
      */

@@ -6,7 +6,7 @@ import type { Answer } from '../attempt.ts'
 import { detailsOf, enqueueEndpointChange } from './change.ts'
 import { type EndpointState, lockEndpoint, updateEndpoint, updateFailingSince } from './store.ts'
 
-/** Longer than a long weekend, and longer than all attempts for one event take together. */
+/** Longer than a long weekend, and than the schedule of one event's attempts (without Retry-After). */
 export const failingMaxMs = 5 * 24 * 60 * 60_000
 
 type Deps = { db: Db; clock: Clock; log: Pick<Logger, 'warn' | 'error'> }
@@ -15,7 +15,8 @@ type Attempt = { merchantId: string; endpoint: EndpointState; answer: Answer; st
 /**
  * Notes when an endpoint begins to fail and when it succeeds again, and disables one that answered 410 or has failed
  * for too long. Runs no statement while the endpoint keeps succeeding, or keeps failing for less than the limit. Never
- * rejects: an error is logged, and the next attempt tries again. The caller leaves out `stopped` attempts.
+ * rejects: an error is logged, and the next attempt at a delivery updates the state again. Not called for attempts that
+ * the service itself stopped (`stopped`).
  */
 export async function updateEndpointHealth(deps: Deps, attempt: Attempt): Promise<void> {
   const { merchantId, endpoint, answer, startedAt } = attempt
@@ -47,7 +48,8 @@ async function disable(
     // A response from a previous URL says nothing about the current one.
     if (!row || row.disabled_at !== null || row.url !== url) return false
     const now = clock.now()
-    // Since then another attempt may have succeeded, or somebody re-enabled the endpoint: both clear failing_since.
+    // Since this attempt began, another may have succeeded, or somebody re-enabled the endpoint: both clear
+    // failing_since.
     const failingMs = row.failing_since ? now.getTime() - row.failing_since.getTime() : 0
     if (reason === 'failing' && failingMs < failingMaxMs) return false
     const changed = { ...row, disabled_at: now, disabled_reason: reason, updated_at: now }

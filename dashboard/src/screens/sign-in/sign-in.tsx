@@ -16,7 +16,7 @@ export default function SignIn({
   hasEnded,
   onSignedIn,
 }: {
-  /** The session ended without a sign-out. */
+  /** The session ended, and not by a sign-out in this tab. */
   hasEnded: boolean
   onSignedIn: (session: Session) => void
 }) {
