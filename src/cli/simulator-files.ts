@@ -60,7 +60,9 @@ function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName, quirks: 
     baseUrl: url,
     tokenUrl: url + quirks.tokenPath,
     clientId: simulatorCredentials.clientId,
-    ...(quirksOf(dialect).tokenClient !== 'id_only' && { clientSecret: simulatorCredentials.clientSecret }),
+    ...([quirks, quirksOf(dialect)].some(({ tokenClient }) => tokenClient !== 'id_only') && {
+      clientSecret: simulatorCredentials.clientSecret,
+    }),
     chave: receiverKey,
     receiver: receiverAccount,
     ...(tls && { tls: { pfxFile: tls.pfxFile, passphrase: { file: tls.passphraseFile }, caFile: tls.caFile } }),
