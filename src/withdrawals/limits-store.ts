@@ -32,8 +32,8 @@ export async function lockLimits(tx: Tx, merchantId: string): Promise<void> {
 /**
  * Whether the operator's staff requested a withdrawal, or may have. They may have for a day after one of them
  * - created a client secret that the token may have come from; or
- * - invited or reset the account that requested it, or that created such a secret; or invited, within the day, an
- *   account that invited that one, and so on.
+ * - invited or reset the account that requested it, or that created such a secret; or invited or reset, within the day,
+ *   an account that invited or reset that one, and so on.
  * Not longer, because the operator creates the first secret of most merchants and invites their first people. The
  * command line belongs to the operator.
  */
