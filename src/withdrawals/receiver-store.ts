@@ -3,7 +3,7 @@ import { type Db, type Sql, sql } from '../db/sql.ts'
 /** Withdrawals to one key are counted up to here: more are shown as "1,000+". */
 const countMax = 1_000
 
-/** What was sent to a Pix key before. Amounts that the receiver sent back do not count. */
+/** What was sent to a Pix key before. A withdrawal of which the receiver sent anything back does not count. */
 export type ReceiverHistory = {
   /** The receiver's name, as the last withdrawal to the key reported it. */
   name: string | null
