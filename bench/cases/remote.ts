@@ -9,7 +9,7 @@ import { createJob } from './create.ts'
 
 const readyMaxMs = 60_000
 
-/** Create with an acquirer in another process over HTTP, like a real one, but which answers immediately. */
+/** Creates charges at an acquirer in another process, over HTTP as at a real PSP, which answers immediately. */
 export async function remote(bench: Bench): Promise<void> {
   const dataDir = await makeDataDir()
   try {
@@ -29,25 +29,27 @@ async function compare(
   { dataDir, simulatorUrl }: { dataDir: string; simulatorUrl: string },
 ): Promise<void> {
   const { results, service, merchants, processes, rounds, seconds, say } = bench
-  const gateway = await startService({ dataDir, processes, environment: { SIMULATOR_URL: simulatorUrl } })
+  const remoteService = await startService({ dataDir, processes, environment: { SIMULATOR_URL: simulatorUrl } })
   try {
-    const others = await addMerchants(gateway, merchants.length)
-    const seen = { here: [] as Measured[], remote: [] as Measured[] }
+    const others = await addMerchants(remoteService, merchants.length)
+    const seen = { sameProcess: [] as Measured[], remote: [] as Measured[] }
     for (let round = 1; round <= rounds; round += 1) {
       say(`create with an acquirer over HTTP, round ${round} of ${rounds}`)
       const common = { connections: 64, seconds }
-      seen.here.push(await measure(service, createJob({ ...common, port: service.port, merchants })))
-      seen.remote.push(await measure(gateway, createJob({ ...common, port: gateway.port, merchants: others })))
+      seen.sameProcess.push(await measure(service, createJob({ ...common, port: service.port, merchants })))
+      seen.remote.push(
+        await measure(remoteService, createJob({ ...common, port: remoteService.port, merchants: others })),
+      )
     }
-    const share = medianRate(seen.remote) / medianRate(seen.here)
+    const share = medianRate(seen.remote) / medianRate(seen.sameProcess)
     results.section(
       'Create with an acquirer over HTTP',
-      'The simulated network as a process of its own (`guiche simulator`), with a PostgreSQL of its own, queried over loopback; 64 connections.',
+      'The simulated network is a process with its own PostgreSQL (`guiche simulator`), which Guichê reaches over HTTP on loopback; 64 connections.',
     )
-    results.row(toRow('acquirer in the same process', seen.here))
+    results.row(toRow('acquirer in the same process', seen.sameProcess))
     results.row(toRow('acquirer over HTTP', seen.remote, `${share.toFixed(2)} ×`))
   } finally {
-    await gateway.stop()
+    await remoteService.stop()
   }
 }
 

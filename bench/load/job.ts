@@ -17,7 +17,7 @@ export type Job = {
   requests: string[]
   /** Ends when each request was sent once, however long that takes. */
   once: boolean
-  /** Returns the groups of this pattern from the bodies of the first answers that match, `max` at most. */
+  /** Collects the groups of this pattern from the bodies of the first answers that match, `max` at most. */
   keep: { pattern: string; max: number } | null
 }
 
@@ -42,7 +42,7 @@ export const numberMark = '#number-here'
 
 export type RequestParts = { method: string; path: string; token?: string; body?: object | string }
 
-/** A request as bytes. */
+/** The text of an HTTP/1.1 request. */
 export function toRequest({ method, path, token, body }: RequestParts): string {
   const text = typeof body === 'object' ? JSON.stringify(body) : body
   const lines = [`${method} ${path} HTTP/1.1`, 'host: 127.0.0.1']

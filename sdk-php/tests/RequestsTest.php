@@ -288,6 +288,10 @@ final class RequestsTest extends TestCase
         self::assertSame('items[6].title', $error->errors[6]->field);
         self::assertStringContainsString('items[4].title is required. And 2 more in "errors".', $error->getMessage());
         self::assertStringNotContainsString('a-secret', (string) $error);
+        $reused = ['code' => 'idempotency_key_reused', 'detail' => 'Use a new key.', 'errors' => $errors];
+        $transport = new FakeTransport([FakeTransport::json(422, $reused)]);
+        $error = self::thrownBy(static fn () => $transport->guiche()->transactions->create(['amount' => 1]));
+        self::assertStringStartsWith('Use a new key. [', $error->getMessage());
     }
 
     public function testAWrongCallIsRefusedBeforeARequest(): void

@@ -61,7 +61,7 @@ export class GuicheError extends Error {
 
   constructor({ code, detail, status, requestId, retryAfterSeconds, errors = [], idempotencyKey, cause }: Facts) {
     const notes = [code, status && `HTTP ${status}`, requestId && `request ${requestId}`].filter(Boolean)
-    super(`${describe(detail, errors)} [${notes.join(', ')}]`, cause === undefined ? {} : { cause })
+    super(`${describe(code, detail, errors)} [${notes.join(', ')}]`, cause === undefined ? {} : { cause })
     this.code = code
     this.detail = detail
     this.status = status
@@ -75,9 +75,12 @@ export class GuicheError extends Error {
 /** Keeps the log readable when a request has a hundred errors. */
 const errorsShownMax = 5
 
-/** `detail` names the first error only. The message lists the others too, for a reader who sees nothing else. */
-function describe(detail: string, errors: readonly FieldError[]): string {
-  if (errors.length < 2) return detail
+/**
+ * For an invalid request, `detail` names the first error only. The message lists the others too, for a reader who sees
+ * nothing else.
+ */
+function describe(code: string, detail: string, errors: readonly FieldError[]): string {
+  if (code !== 'validation_failed' || errors.length < 2) return detail
   const shown = errors.slice(0, errorsShownMax).map(({ field, message }) => `${field || 'The body'} ${message}.`)
   const more = errors.length - shown.length
   return [...shown, ...(more > 0 ? [`And ${more} more in "errors".`] : [])].join(' ')

@@ -34,15 +34,15 @@ export function makePlace(dataDir: string): Place {
   return { dataDir: real, folder, socketFolder: makeSocketFolder(real, user), logFile: `${real}/postgres.log`, user }
 }
 
-/** The id of the user `nobody` on nearly all systems. initdb runs only as a user that the system knows. */
+/** The id of `nobody` on nearly all systems. As root we run initdb as this user: it refuses one that is not known. */
 export const nobody: User = { uid: 65534, gid: 65534 }
 
 /** User ids that Debian assigns to no package, and that few people have. */
 const reservedUserIds = { first: 50_000, count: 10_000 }
 
 /**
- * When we run as root, a folder made by an ordinary user keeps its owner. A new folder gets a user id derived from its
- * path: PostgreSQL trusts its own user, and other daemons that run as `nobody` must not be that user.
+ * When we run as root, a folder made by an ordinary user keeps its owner. Any other gets a user id derived from the path
+ * of DATA_DIR: PostgreSQL trusts its own user, and other daemons that run as `nobody` must not be that user.
  */
 function ownerOf(dataDir: string, folder: string): User {
   const owner = existsSync(folder) ? statSync(folder) : { uid: 0, gid: 0 }
@@ -52,7 +52,7 @@ function ownerOf(dataDir: string, folder: string): User {
   return { uid: userId, gid: userId }
 }
 
-/** The temporary folder of a database that is being made. A new name each time: a killed one may still be written to. */
+/** The temporary folder of a database that is being made. Its name is new each time: a killed initdb may still write. */
 export function newFolder({ folder }: Place): string {
   return `${folder}.new-${randomUUID()}`
 }
@@ -63,7 +63,7 @@ export function removeUnfinished({ dataDir, folder }: Place): void {
     if (name.startsWith(`${basename(folder)}.new-`)) rmSync(`${dataDir}/${name}`, { recursive: true, force: true })
 }
 
-/** Makes a finished folder the database's, on disk too: after a power cut it is there whole or not at all. */
+/** Gives a finished folder, which is on disk, the name of the database: after a power cut it is whole or not there. */
 export function putInPlace(folder: string, place: Place): void {
   if (place.user !== null) changeOwner(folder, place.user)
   renameSync(folder, place.folder)
@@ -71,15 +71,15 @@ export function putInPlace(folder: string, place: Place): void {
 }
 
 /**
- * The file of a restored database, in its folder until payouts are frozen: the command may end between the two. With it
- * in place, no start serves a restored database whose payouts are not frozen.
+ * Marks a restored database until payouts are frozen. If the restoring command ends before that, the next start finds
+ * the file, and freezes payouts before it serves anything.
  */
 export const restoredFile = 'guiche-restored.json'
 
 /** `backupOf`: when the backup was made. */
 export type Restored = { backupOf: string; by: { actor: string; login?: string } }
 
-/** Writes to disk which files a folder has. */
+/** Writes a folder's list of files to disk, not their content. */
 export function syncFolder(path: string): void {
   const folder = openSync(path, 'r')
   fsyncSync(folder)
@@ -99,7 +99,7 @@ function assertOwnFolder(folder: string): void {
   )
 }
 
-/** The path of a Unix socket has at most 107 bytes (macOS: 103), and its name takes 14 of them. */
+/** The path of a Unix socket has at most 107 bytes (macOS: 103); `/.s.PGSQL.5432` takes 14 of them. */
 const socketFolderBytesMax = 80
 
 /** If DATA_DIR is too long for a socket in it, the socket goes into a folder under /tmp that is named after it. */

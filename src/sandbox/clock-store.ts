@@ -1,27 +1,27 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
 
 /**
- * A check that is due within these times is left alone: it comes due soon in any case. That of a payout may be in
- * progress, because its lease is a `check_at` too, of one minute for refunds and two for withdrawals: no payout is sent
- * while another request for it is open. Checks of charges have no lease.
+ * A check asks the acquirer for the outcome. One that is due within these times is not moved: it comes due soon anyway.
+ * That of a refund or a withdrawal may also be in progress: then `check_at` is its lease, of one or two minutes, and
+ * moving it would let a second request start. Checks of charges have no lease.
  */
 const chargeMarginMs = 75_000
-const payoutLeaseMs = 3 * 60_000
-/** Most records of one merchant that one call moves, of each kind. */
+const payoutMarginMs = 3 * 60_000
+/** The most records of each kind that one call moves for a merchant. */
 const recordsMax = 100_000
 
 type Move = { merchantId: string; seconds: number; now: Date }
 
-/** The merchant's charges that wait for a payment or for an outcome. */
+/** The merchant's charges that wait for a payment or for an outcome, and are not checked soon. */
 export async function listOpenIds(db: Db, { merchantId, now }: Pick<Move, 'merchantId' | 'now'>): Promise<string[]> {
   const rows = await db.query<{ id: string }>(sql`
     select id from transactions
-    where ${isOpen({ merchantId, now })}
+    where ${isOpenAndNotDueSoon({ merchantId, now })}
     limit ${recordsMax}`)
   return rows.map(({ id }) => id)
 }
 
-/** Those of some records that belong to the merchant. */
+/** Which of the given records belong to the merchant. */
 export async function findOwn(
   db: Db,
   { merchantId, transactions, withdrawals }: { merchantId: string; transactions: string[]; withdrawals: string[] },
@@ -36,20 +36,22 @@ export async function findOwn(
 }
 
 /**
- * Lets the open codes of a merchant expire earlier. A code counts as expired some minutes after its expiry, so its
- * expiry may move that far before now. Returns how many have expired.
+ * Lets the open charges of a merchant expire earlier. A charge fails only some minutes (`graceMs`) after its expiry, so
+ * its expiry may move that far before now. Returns how many passed their expiry with this call.
  */
 export async function moveCharges(tx: Tx, { merchantId, seconds, now }: Move, graceMs: number): Promise<number> {
   const floor = new Date(now.getTime() - graceMs)
   const rows = await tx.query<{ isDue: boolean }>(sql`
     with locked as (
       select id, merchant_id, pix_expires_at as before from transactions
-      where ${isOpen({ merchantId, now })}
+      where ${isOpenAndNotDueSoon({ merchantId, now })}
       order by id, merchant_id limit ${recordsMax} for no key update
     )
     update transactions t
     set
-      pix_expires_at = least(pix_expires_at, greatest(${floor}::timestamptz, pix_expires_at - ${seconds} * interval '1 second')),
+      -- A charge without a code has no expiry, and \`least\` would ignore that.
+      pix_expires_at = case when pix_expires_at is not null then
+        least(pix_expires_at, greatest(${floor}::timestamptz, pix_expires_at - ${seconds} * interval '1 second')) end,
       check_at = greatest(${now}::timestamptz, check_at - ${seconds} * interval '1 second')
     from locked where t.id = locked.id and t.merchant_id = locked.merchant_id
     returning locked.before > ${now} and t.pix_expires_at <= ${now} as "isDue"`)
@@ -70,7 +72,7 @@ export async function moveChecks(
   const rows = await tx.query<{ isDue: boolean }>(sql`
     with locked as (
       select id from ${name}
-      where merchant_id = ${merchantId} and check_at > ${new Date(now.getTime() + payoutLeaseMs)} and ${isWaiting}
+      where merchant_id = ${merchantId} and check_at > ${new Date(now.getTime() + payoutMarginMs)} and ${isWaiting}
       order by id limit ${recordsMax} for no key update
     )
     update ${name} t set check_at = greatest(${now}::timestamptz, check_at - ${seconds} * interval '1 second')
@@ -81,8 +83,8 @@ export async function moveChecks(
 
 /**
  * Makes the next attempts of a merchant's deliveries due earlier. What is left of the time applies to the attempts
- * after them (`advance_left`), so that a call of four days plays a whole schedule. A delivery that a worker has keeps
- * its lease. Those that wait behind another have no schedule yet.
+ * after them (`advance_left`), so that advancing by four days runs through the whole schedule. A delivery that a worker
+ * is sending keeps its lease. Those that wait behind another are not moved: their schedule has not begun.
  */
 export async function moveDeliveries(tx: Tx, { merchantId, seconds, now }: Move): Promise<number> {
   const moved = sql`${seconds} * interval '1 second'`
@@ -124,6 +126,6 @@ export async function addOffset(
   return row?.offset ?? seconds
 }
 
-const isOpen = ({ merchantId, now }: Pick<Move, 'merchantId' | 'now'>) => sql`
+const isOpenAndNotDueSoon = ({ merchantId, now }: Pick<Move, 'merchantId' | 'now'>) => sql`
   merchant_id = ${merchantId} and check_at > ${new Date(now.getTime() + chargeMarginMs)}
   and status in ('PENDING', 'PIX_QRCODE_GENERATED')`

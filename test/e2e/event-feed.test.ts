@@ -14,7 +14,7 @@ import { type Answer, fetchToken, smallestTransaction, startTestService, type Te
 import { registerShop } from '../support/token.ts'
 import { eventually, startTestReceiver, type TestReceiver, testEvent } from '../support/webhooks.ts'
 
-/** Writes an event and its position in one line, as a consumer would in one transaction. */
+/** Writes each event's position and id as one line, as a consumer would save both in one transaction. */
 const followerScript = `
   import { appendFileSync, existsSync, readFileSync } from 'node:fs'
   import { Guiche } from '@guiche/sdk'
@@ -65,7 +65,7 @@ async function create(more: object = {}): Promise<{ id: string; pixResponse: { u
 describe('the feed of events', () => {
   let paid: string
 
-  it('has each event once, oldest first, in the bytes of its webhook', async () => {
+  it('has each event once, oldest first, byte for byte as in its webhook', async () => {
     const { id, pixResponse } = await create({ webhookUrl: receiver.url })
     paid = id
     await service.call('/sandbox/payment', { body: { uri: pixResponse.uri } })
@@ -82,7 +82,7 @@ describe('the feed of events', () => {
     expect([one.status, one.text]).toEqual([200, sent[1]])
   })
 
-  it('is read on from a saved position, in pages', async () => {
+  it('is read onwards from a saved position, page by page', async () => {
     for (let count = 0; count < 3; count += 1) await create()
     const first = (await read('after=start&limit=2')).body
     expect([first.data.length, first.hasMore, first.next]).toEqual([2, true, first.data[1]?.position])
@@ -92,7 +92,7 @@ describe('the feed of events', () => {
     expect((await read('after=end')).body).toEqual({ data: [], next: rest.next, hasMore: false })
   })
 
-  it('is filtered by type, record and date, and `next` passes what does not match', async () => {
+  it('is filtered by type, record and date, and `next` moves past events that do not match', async () => {
     const all = (await read('after=start')).body
     const types = (await read('after=start&type=transaction.paid&type=withdrawal.processed')).body
     expect([types.data.map(({ number }) => number), types.next]).toEqual([[2], all.next])
@@ -107,7 +107,7 @@ describe('the feed of events', () => {
     expect((await read(`after=start&startDate=${service.clock.now().toISOString()}`)).body.data).toHaveLength(5)
   })
 
-  it('reads startDate as every list does: UTC without an offset, and a comma before the fraction', async () => {
+  it('reads startDate as every list does: without an offset it is UTC, and the fraction may follow a comma', async () => {
     const now = service.clock.now().toISOString()
     vi.stubEnv('TZ', 'America/Sao_Paulo')
     for (const startDate of [now.slice(0, -1), now.replace('.', ','), '2026-01-21T12:00:00,5Z']) {
@@ -120,12 +120,12 @@ describe('the feed of events', () => {
   it('waits for an event on request', async () => {
     const { next } = (await read('after=end')).body
     expect((await read(`after=${next}&wait=1`)).body).toEqual({ data: [], next, hasMore: false })
-    const waits = read(`after=${next}&wait=20`)
-    const passes = read(`after=${next}&wait=20&type=transaction.paid`)
+    const anyEvent = read(`after=${next}&wait=20`)
+    const onlyPaid = read(`after=${next}&wait=20&type=transaction.paid`)
     const { id, pixResponse } = await create()
-    expect((await waits).body.data.map(({ data }) => data.id)).toEqual([id])
+    expect((await anyEvent).body.data.map(({ data }) => data.id)).toEqual([id])
     await service.call('/sandbox/payment', { body: { uri: pixResponse.uri } })
-    expect((await passes).body.data.map(({ type }) => type)).toEqual(['transaction.paid'])
+    expect((await onlyPaid).body.data.map(({ type }) => type)).toEqual(['transaction.paid'])
   })
 
   it('refuses a position that it does not have', async () => {
@@ -165,7 +165,7 @@ describe('the feed of events', () => {
     expect((await service.call(`/event/${randomUUID()}`)).status).toBe(404)
   })
 
-  it('needs the same scopes at a webhook endpoint', async () => {
+  it('and webhook endpoints need the same scopes', async () => {
     type Endpoint = { id: string; code: string }
     const token = await fetchTokenWith(['webhook.write', 'transaction.read'])
     const url = (name: string) => `https://loja.example.com/${name}`
@@ -216,13 +216,13 @@ describe('followers of the feed', () => {
     const eventOf = (recordId: string, sequence: number) =>
       testEvent({ merchantId, recordId, sequence, status: 'PAID', occurredAt: service.clock.now() })
 
-    // One transaction stays open until more than half of the events have been read.
+    // One database transaction stays open until more than half of the events have been read.
     const lateId = (await create()).id
-    let isLate = false
+    let mayLateCommit = false
     const late = writers.transaction(async (tx) => {
       enqueueEvents(tx, [eventOf(lateId, 2)])
-      // The database ends a transaction that does nothing for a minute.
-      while (!isLate) {
+      // PostgreSQL ends a transaction that is idle for a minute.
+      while (!mayLateCommit) {
         await tx.query(sql`select`)
         await sleep(100)
       }
@@ -246,7 +246,7 @@ describe('followers of the feed', () => {
       runs += 1
       const killed = new AbortController()
       let left = 1 + random.below(Math.ceil((2 * total) / 110))
-      // Between two events, or in the middle of a request.
+      // Stops after `left` events, or at a random moment, which may be in the middle of a request.
       const timer = random.percent(30) ? setTimeout(() => killed.abort(), random.below(30)) : undefined
       try {
         for await (const event of guiche.events.follow({ after: position }, { signal: killed.signal })) {
@@ -261,14 +261,14 @@ describe('followers of the feed', () => {
       clearTimeout(timer)
       if (seen.length > total / 2 && seenBeforeLate === 0) {
         seenBeforeLate = seen.at(-1)?.number ?? 0
-        isLate = true
+        mayLateCommit = true
       }
     }
     await Promise.all([writing, late])
     expect(runs).toBeGreaterThan(80)
 
-    const first = (seen[0]?.number ?? 0) - 1
-    expect(seen.map(({ number }) => number)).toEqual(seen.map((_, index) => first + index + 1))
+    const numberBefore = (seen[0]?.number ?? 0) - 1
+    expect(seen.map(({ number }) => number)).toEqual(seen.map((_, index) => numberBefore + index + 1))
     const written = await service.db.query<{ id: string }>(sql`
       select id from events where merchant_id = ${merchantId} and record_id = any (${[...records, lateId]}::uuid[]) order by id`)
     expect(seen.map(({ id }) => id).toSorted()).toEqual(written.map(({ id }) => id))

@@ -174,6 +174,16 @@ describe.each([
       expect((await advance(1, token)).offsetSeconds).toBe(1)
     })
 
+    it('gives no expiry to a charge without a code', async () => {
+      const { id } = await create()
+      await service.db.query(sql`
+        update transactions set pix_uri = null, pix_expires_at = null, statuses = array['PENDING'],
+          status_dates = array[created_at] where id = ${id}`)
+      await advance(60)
+      const rows = await service.db.query(sql`select pix_expires_at as expiry from transactions where id = ${id}`)
+      expect(rows).toEqual([{ expiry: null }])
+    })
+
     it('plays the whole schedule of a webhook that nobody takes', async () => {
       const receiver = await startTestReceiver((response) => response.writeHead(500).end())
       // Refused by the acquirer: no later event starts its schedule again.

@@ -120,7 +120,7 @@ function findWithdrawalFaults({ memory }: World, { withdrawals, bank }: Seen): s
       const row = withdrawals.find(({ payout }) => payout === id)
       if (row?.amount !== amount || row.pix_key !== pix_key)
         return [`the bank sent a payout ${id} that nobody asked for`]
-      return memory.free.has(row.id) ? [] : [`withdrawal ${row.id} was sent although it was pending review`]
+      return memory.mayBeSent.has(row.id) ? [] : [`withdrawal ${row.id} was sent although it was pending review`]
     }),
   ]
 }

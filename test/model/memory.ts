@@ -33,7 +33,7 @@ export type Memory = {
   requested: Requested[]
   rules: Rule[]
   /** Withdrawals that are not pending review, according to the model: only these may be at the bank. */
-  free: Set<string>
+  mayBeSent: Set<string>
   isFrozen: boolean
   /** How many payouts and refunds the bank had accepted when payouts were frozen. */
   sentBeforeFreeze: number
@@ -51,7 +51,7 @@ export function createMemory(): Memory {
   return {
     requested: [],
     rules: [],
-    free: new Set(),
+    mayBeSent: new Set(),
     isFrozen: false,
     sentBeforeFreeze: 0,
     entered: [],

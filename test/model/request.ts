@@ -10,7 +10,8 @@ import type { World } from './world.ts'
 type Answer = { id: string; isReplay: boolean; hold: string | null }
 
 /**
- * Sends a request under an idempotency key, for the first time or again, and compares the answer with the expected one.
+ * Sends a request under an idempotency key, for the first time or again, and compares the answer with the expected one:
+ * of a transaction nothing is predicted, and a request that was answered before must give the same id, as a replay.
  * While other steps run at the same time, it checks only what holds in any order.
  */
 export async function sendAndCompare(
@@ -25,7 +26,7 @@ export async function sendAndCompare(
     if (requested.id !== null && (requested.id !== id || !isReplay))
       throw new Unexpected(`the key ${requested.input.idempotencyKey} gave ${requested.id} and then ${id}`)
     requested.id = id
-    if (requested.kind === 'withdrawal' && hold === null) world.memory.free.add(id)
+    if (requested.kind === 'withdrawal' && hold === null) world.memory.mayBeSent.add(id)
   } else if (answered.did === 'lost') {
     await noteIfCommitted(world, requested, expected)
   } else if (requested.id !== null) {
@@ -37,7 +38,7 @@ export async function sendAndCompare(
   return `${requested.kind} ${JSON.stringify(requested.input)}: ${describe(answered)} ${requested.id ?? ''}`
 }
 
-/** A withdrawal that was interrupted after its commit is in effect. It may be sent unless it needed a review. */
+/** A withdrawal request that was interrupted after its commit counts. If it needs no review, it may be sent. */
 async function noteIfCommitted(
   { db, clock, memory }: World,
   requested: Requested,
@@ -46,22 +47,22 @@ async function noteIfCommitted(
   if (requested.kind !== 'withdrawal') return
   const { withdrawals } = await readAll(db, clock.now())
   const row = withdrawals.find(({ idempotency_key }) => idempotency_key === requested.input.idempotencyKey)
-  if (row && (expected ?? { hold: row.initial_review_reason }).hold === null) memory.free.add(row.id)
+  if (row && (expected ?? { hold: row.initial_review_reason }).hold === null) memory.mayBeSent.add(row.id)
 }
 
-/** The same key with other content, after the first request was answered. It must be refused at any time. */
-export async function requestOther(world: World, requested: Requested): Promise<string> {
+/** The same key with other content, after the first request was answered. It must never be accepted. */
+export async function repeatWithOtherAmount(world: World, requested: Requested): Promise<string> {
   const answered = await attempt(async () => await send(world, withOtherAmount(requested)))
   const isRight = answered.did === 'lost' || (answered.did === 'refused' && isRefusalOfKey(requested, answered.code))
   if (!isRight)
     throw new Unexpected(
       `the key ${requested.input.idempotencyKey} of ${requested.id} came with other content: ${describe(answered)}`,
     )
-  return `${requested.kind} with the key of another: ${describe(answered)}`
+  return `${requested.kind} with the key of an earlier request and another amount: ${describe(answered)}`
 }
 
 function withOtherAmount(requested: Requested): Requested {
-  // No payment of the model is this large, so the rest of a payment is never equal to it.
+  // A refund without an amount refunds what is left of the payment: no payment of the model is this large.
   const amount = (requested.input.amount ?? 5_000_000) + 1
   switch (requested.kind) {
     case 'transaction':
@@ -87,14 +88,14 @@ function compare(expected: Expected | null, answered: Attempted<Answer>): void {
   if (expected === null || answered.did === 'lost') return
   if (answered.did === 'refused') {
     if (expected.code !== answered.code)
-      throw new Unexpected(`refused with ${answered.code}, expected ${expected.code ?? 'a yes'}`)
+      throw new Unexpected(`refused with ${answered.code}, expected ${expected.code ?? 'it to be accepted'}`)
     return
   }
-  // An interrupted request may have taken effect.
+  // An earlier try was interrupted after its commit: this answer repeats its outcome, which was not predicted.
   if (answered.value.isReplay) return
   if (expected.code !== null) throw new Unexpected(`accepted, expected ${expected.code}`)
   if (expected.hold !== answered.value.hold)
-    throw new Unexpected(`under review for ${answered.value.hold}, expected ${expected.hold}`)
+    throw new Unexpected(`review reason ${answered.value.hold ?? 'none'}, expected ${expected.hold ?? 'none'}`)
 }
 
 async function send({ process: { deps } }: World, requested: Requested): Promise<Answer> {

@@ -10,7 +10,7 @@ import { attempt, describe, Unexpected } from './attempt.ts'
 import { approvalAbove, findAvailable } from './expect.ts'
 import { feeBy, type Requested } from './memory.ts'
 import { readAll, type TransactionSeen } from './read.ts'
-import { requestOther, sendAndCompare } from './request.ts'
+import { repeatWithOtherAmount, sendAndCompare } from './request.ts'
 import type { World } from './world.ts'
 
 /**
@@ -94,7 +94,7 @@ export const repeat: Step = async (world, mode) => {
   const unknown = memory.requested.filter(({ id }) => id === null)
   const requested = random.pick(random.percent(50) ? unknown : memory.requested)
   if (!requested) return 'nothing to repeat'
-  if (requested.id !== null && random.percent(30)) return await requestOther(world, requested)
+  if (requested.id !== null && random.percent(30)) return await repeatWithOtherAmount(world, requested)
   return `again: ${await sendAndCompare(world, requested, mode)}`
 }
 
@@ -162,7 +162,7 @@ export const confirm: Step = async (world) => {
   const { deps } = world.process
   const isReleased = row.review_reason === 'duplicate' && row.amount <= approvalAbove
   // If interrupted, it may have taken effect. Noted first, since a job may run at the same time.
-  if (isReleased) world.memory.free.add(row.id)
+  if (isReleased) world.memory.mayBeSent.add(row.id)
   const done = await attempt(
     async () => await confirmWithdrawal(deps, { merchantId: row.merchant_id, id: row.id, by: null }),
   )
@@ -172,7 +172,7 @@ export const confirm: Step = async (world) => {
 export const approve: Step = async (world) => {
   const row = await pickWaiting(world)
   if (!row) return 'nothing to approve'
-  world.memory.free.add(row.id)
+  world.memory.mayBeSent.add(row.id)
   const done = await attempt(
     async () => await approveWithdrawal(world.process.deps, { id: row.id, by: { actor: 'cli:maria' } }),
   )

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Guiche, GuicheError } from '../../sdk/src/index.ts'
 import { type FaultyProxy, openFaultyProxy } from '../support/faulty-proxy.ts'
@@ -106,6 +107,15 @@ describe('the message of an error', () => {
     expect(error.errors.length).toBeGreaterThan(5)
     expect(error.message).toContain(`. And ${error.errors.length - 5} more in "errors". [`)
     expect(error.message).not.toContain(error.errors[5]?.message)
+  })
+
+  it('says what to do when a key was reused, however many fields differ', async () => {
+    const idempotencyKey = randomUUID()
+    await guiche.transactions.create({ amount: 100, idempotencyKey })
+    const other = { amount: 200, description: 'Another order', idempotencyKey }
+    const error = await failure(guiche.transactions.create(other))
+    expect(error.errors).toHaveLength(2)
+    expect(error.message).toMatch(/^.*Use a new key.* \[idempotency_key_reused, HTTP 422/)
   })
 })
 

@@ -9,9 +9,9 @@ use Guiche\Types\FieldError;
 
 /**
  * Every exception that the SDK throws because of the service or of a webhook. Others are an `InvalidArgumentException`
- * or another `LogicException` for wrong arguments, the `OverflowException` of `RecordList::all()`, and a
- * `RuntimeException` where PHP cannot open the stream of an export. The message says what happened and what to do; it
- * never contains a secret or a token.
+ * or another `LogicException` for wrong arguments or a missing extension of PHP, the `OverflowException` of
+ * `RecordList::all()`, a `RuntimeException` where PHP cannot open the stream of an export, and those of
+ * `Guiche\Testing`. The message says what happened and what to do; it never contains a secret or a token.
  *
  * ```php
  * try {
@@ -48,7 +48,7 @@ class GuicheException extends \RuntimeException
         public readonly string $errorCode,
         /** What happened and what to do next. */
         public readonly string $detail,
-        /** HTTP status; null when there was no answer. */
+        /** HTTP status of the answer; null if the error did not come from an answer. */
         public readonly ?int $status = null,
         /** Give this to the operator, who finds the request in the log with it. */
         public readonly ?string $requestId = null,
@@ -56,14 +56,14 @@ class GuicheException extends \RuntimeException
         public readonly ?float $retryAfterSeconds = null,
         /** @var list<FieldError> Every error of an invalid request's fields at once, or why the state of a record refuses it; else empty. */
         public readonly array $errors = [],
-        /** The idempotency key of the request. Repeat the request with this key, and it is carried out only once. */
+        /** The key of the request, if it had one. If the outcome is unknown, repeat the request with it: it is carried out once. */
         public readonly ?string $idempotencyKey = null,
         /** The transaction that the acquirer refused to create or to cancel, or whose outcome is not known yet. */
         public readonly ?string $transactionId = null,
         ?\Throwable $previous = null,
     ) {
         $notes = array_filter([$errorCode, $status === null ? '' : "HTTP $status", $requestId === null ? '' : "request $requestId"]);
-        parent::__construct(self::describe($detail, $errors) . ' [' . implode(', ', $notes) . ']', 0, $previous);
+        parent::__construct(self::describe($errorCode, $detail, $errors) . ' [' . implode(', ', $notes) . ']', 0, $previous);
     }
 
     /** The exception for an error response, whoever sent it. */
@@ -95,7 +95,7 @@ class GuicheException extends \RuntimeException
         return new self('unexpected_answer', self::unexpected($status), $status, idempotencyKey: $idempotencyKey, previous: $previous);
     }
 
-    /** @internal The same error for a call that waited for the token. */
+    /** @internal The same error with the key of a call that was waiting for the token. */
     public function withIdempotencyKey(?string $idempotencyKey): static
     {
         return $idempotencyKey === null ? $this : new static(
@@ -118,13 +118,14 @@ class GuicheException extends \RuntimeException
     }
 
     /**
-     * `detail` names the first error only. The message lists the others too, for a reader who sees nothing else.
+     * For an invalid request, `detail` names the first error only. The message lists the others too, for a reader who
+     * sees nothing else.
      *
      * @param list<FieldError> $errors
      */
-    private static function describe(string $detail, array $errors): string
+    private static function describe(string $code, string $detail, array $errors): string
     {
-        if (count($errors) < 2) {
+        if ($code !== 'validation_failed' || count($errors) < 2) {
             return $detail;
         }
         $shown = array_map(

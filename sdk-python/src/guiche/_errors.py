@@ -51,7 +51,7 @@ class GuicheError(Exception):
         transaction_id: str | None = None,
     ) -> None:
         notes = [code, status and f"HTTP {status}", request_id and f"request {request_id}"]
-        super().__init__(f"{_describe(detail, errors)} [{', '.join(note for note in notes if note)}]")
+        super().__init__(f"{_describe(code, detail, errors)} [{', '.join(note for note in notes if note)}]")
         self.code = code
         self.detail = detail
         self.status = status
@@ -75,9 +75,12 @@ class GuicheError(Exception):
         )
 
 
-def _describe(detail: str, errors: Sequence[FieldError]) -> str:
-    """``detail`` names the first error only. The message lists the others too, for a reader who sees nothing else."""
-    if len(errors) < 2:
+def _describe(code: str, detail: str, errors: Sequence[FieldError]) -> str:
+    """
+    For an invalid request, ``detail`` names the first error only. The message lists the others too, for a reader who
+    sees nothing else.
+    """
+    if code != "validation_failed" or len(errors) < 2:
         return detail
     shown = [f"{error['field'] or 'The body'} {error['message']}." for error in errors[:_SHOWN_MAX]]
     more = len(errors) - len(shown)

@@ -160,6 +160,9 @@ class ClientTest(IsolatedAsyncioTestCase):
         invalid = await self.failure(ValidationError, lambda: self.guiche.transactions.create({"amount": 0}))
         self.assertEqual(len(invalid.errors), 7)
         self.assertIn('items[4] is missing. And 2 more in "errors".', str(invalid))
+        self.service.plan(CREATE, problem(422, "idempotency_key_reused", errors=fields))
+        reused = await self.failure(IdempotencyKeyReusedError, lambda: self.guiche.transactions.create({"amount": 0}))
+        self.assertTrue(str(reused).startswith("What happened. ["))
 
     async def test_recognizes_an_answer_that_is_not_from_the_service(self) -> None:
         for answer in (httpx.Response(200, text="<h1>"), httpx.Response(200, text="[]"), httpx.Response(404, text="<h1>")):

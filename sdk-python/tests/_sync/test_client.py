@@ -161,6 +161,9 @@ class ClientTest(TestCase):
         invalid = self.failure(ValidationError, lambda: self.guiche.transactions.create({"amount": 0}))
         self.assertEqual(len(invalid.errors), 7)
         self.assertIn('items[4] is missing. And 2 more in "errors".', str(invalid))
+        self.service.plan(CREATE, problem(422, "idempotency_key_reused", errors=fields))
+        reused = self.failure(IdempotencyKeyReusedError, lambda: self.guiche.transactions.create({"amount": 0}))
+        self.assertTrue(str(reused).startswith("What happened. ["))
 
     def test_recognizes_an_answer_that_is_not_from_the_service(self) -> None:
         for answer in (httpx.Response(200, text="<h1>"), httpx.Response(200, text="[]"), httpx.Response(404, text="<h1>")):
