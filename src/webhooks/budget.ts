@@ -37,7 +37,7 @@ const slowMs = 5_000
  * and those that cannot be sent from memory cost more. A claimed delivery waits for less than a second.
  */
 const immediateMs = 100
-const claimsPerConnection = 8
+export const claimsPerConnection = 8
 
 type Receiver = { leased: number; inFlight: number; window: number; isImmediate: boolean; clearUntil: Date | null }
 

@@ -11,12 +11,17 @@ import { createTransactionWriter } from '../transactions/insert.ts'
 import { createSettlement } from '../transactions/settle.ts'
 import { findTransaction, type NewTransaction } from '../transactions/store.ts'
 import { loadTransactionVersions } from '../transactions/view.ts'
+import { claimsPerConnection } from './budget.ts'
 import type { Deliveries } from './deliver.ts'
 import type { ChangeDeliveries } from './own-events.ts'
 import type { RecordVersion } from './payload.ts'
 
 const bench = deliveryBench()
 const { clock, setUp, receive, inTurn, until, untilAttempts, deliveries } = bench
+
+const perReceiverMax = 5
+/** More deliveries than one receiver may have leased at once. */
+const overCapacity = perReceiverMax * claimsPerConnection + 5
 
 describe('the delivery of a creation', () => {
   it('is sent from memory, and repeated from the database with the same bytes', async () => {
@@ -59,14 +64,14 @@ describe('the delivery of a creation', () => {
   it('holds no capacity of its receiver when its commit fails', async () => {
     await setUp()
     const receiver = await receive()
-    const { worker } = start({ perReceiverMax: 5 })
+    const { worker } = start({ perReceiverMax })
     await makeKnown(worker, receiver.url)
     const watched = watch(worker)
     const insert = createTransactionWriter(bench.database.db, watched)
-    for (let time = 0; time < 30; time += 1)
+    for (let time = 0; time < overCapacity; time += 1)
       await expect(insert({ ...newRow(receiver.url), amount: 0 })).rejects.toThrow('amount_in_range')
     await insert(newRow(receiver.url))
-    expect(watched.reserved).toBe(31)
+    expect(watched.reserved).toBe(overCapacity + 1)
     await until('delivered', 2)
   })
 
@@ -145,16 +150,16 @@ describe('the delivery of a payment', () => {
   it('holds no capacity of its receiver when its commit fails', async () => {
     await setUp()
     const receiver = await receive()
-    const { worker } = start({ perReceiverMax: 5 })
+    const { worker } = start({ perReceiverMax })
     const row = await createFor(worker, receiver.url)
     await until('delivered', 2)
     const watched = watch(worker)
     const { db } = bench.database
     await db.query(sql`alter table ledger_transfers add constraint refused check (amount = 0) not valid`)
-    for (let time = 0; time < 30; time += 1) await expect(pay(watched, row)).rejects.toThrow('refused')
+    for (let time = 0; time < overCapacity; time += 1) await expect(pay(watched, row)).rejects.toThrow('refused')
     await db.query(sql`alter table ledger_transfers drop constraint refused`)
     await pay(watched, row)
-    expect(watched.reserved).toBe(31)
+    expect(watched.reserved).toBe(overCapacity + 1)
     await until('delivered', 3)
   })
 

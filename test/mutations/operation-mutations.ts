@@ -148,7 +148,7 @@ export const operationMutations: Mutation[] = [
   },
   {
     name: 'the sandbox clock ends the lease of a payout that is being sent',
-    edits: [edit('src/sandbox/clock-store.ts', 'new Date(now.getTime() + payoutLeaseMs)', 'now')],
+    edits: [edit('src/sandbox/clock-store.ts', 'new Date(now.getTime() + payoutMarginMs)', 'now')],
     caughtBy: sandboxTest,
   },
   {
