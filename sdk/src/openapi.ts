@@ -1288,7 +1288,7 @@ export interface components {
             timestamp: string;
             /** @description The transaction as a fetch returned it at that time */
             data: components["schemas"]["Transaction"] & {
-                /** @description Counts the changes of the record from 1. An event is stale if it is not above the last one that you saw */
+                /** @description Counts the status changes of the record from 1. An event is stale if its number is not above the last one that you saw of this record */
                 sequence: number;
             };
         };
@@ -1315,7 +1315,7 @@ export interface components {
             timestamp: string;
             /** @description The transaction as a fetch returned it at that time */
             data: components["schemas"]["Transaction"] & {
-                /** @description Counts the changes of the record from 1. An event is stale if it is not above the last one that you saw */
+                /** @description Counts the status changes of the record from 1. An event is stale if its number is not above the last one that you saw of this record */
                 sequence: number;
             };
         };
@@ -1568,7 +1568,7 @@ export interface components {
             timestamp: string;
             /** @description The withdrawal as a fetch returned it at that time */
             data: components["schemas"]["Withdrawal"] & {
-                /** @description Counts the changes of the record from 1. An event is stale if it is not above the last one that you saw */
+                /** @description Counts the status changes of the record from 1. An event is stale if its number is not above the last one that you saw of this record */
                 sequence: number;
             };
         };
@@ -1595,7 +1595,7 @@ export interface components {
             timestamp: string;
             /** @description The withdrawal as a fetch returned it at that time */
             data: components["schemas"]["Withdrawal"] & {
-                /** @description Counts the changes of the record from 1. An event is stale if it is not above the last one that you saw */
+                /** @description Counts the status changes of the record from 1. An event is stale if its number is not above the last one that you saw of this record */
                 sequence: number;
             };
         };

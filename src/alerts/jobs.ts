@@ -24,13 +24,13 @@ import { writeMessage } from './text.ts'
 
 /** An alert that lasts is reported again after this time. */
 const remindAfterMs = 24 * 60 * 60_000
-/** An alert ends when its condition was not met for this long: one that comes and goes is one alert. */
+/** A reported alert ends when its condition was not met for this long: one that comes and goes is one alert. */
 const endAfterMs = 5 * 60_000
 /** Ended alerts are kept this long. */
 const keptMs = 90 * 24 * 60 * 60_000
-/** Longer than two versions of the service run beside each other in an upgrade. */
-const unknownKeptMs = 24 * 60 * 60_000
-/** Longer than any channel takes. If the process dies meanwhile, another sends the message again, with the same id. */
+/** Kept of a kind that this version does not know: longer than two versions run side by side in an upgrade. */
+const unknownKindKeptMs = 24 * 60 * 60_000
+/** Longer than any channel takes. If the process dies before it has recorded this, another sends the same id again. */
 const leaseMs = 60_000
 
 const sendJob = 'alerts.send'
@@ -60,7 +60,7 @@ export function alertJobs(deps: AlertDeps): Record<string, Job> {
 
 export const alertSchedules: Record<string, JobSchedule> = { 'alerts.check': { everySeconds: 60 } }
 
-/** Compares the conditions with the open alerts, and makes due what is to be reported. */
+/** Compares the conditions with the open alerts, and queues what is to be reported for each channel. */
 async function checkAlerts({ db, clock, log, registry, channels }: AlertDeps): Promise<void> {
   const reading = await findMet(registry)
   for (const [kind, error] of reading.unread)
@@ -72,7 +72,7 @@ async function checkAlerts({ db, clock, log, registry, channels }: AlertDeps): P
     await deleteAlerts(tx, {
       ids: deleted,
       endedBefore: new Date(now.getTime() - keptMs),
-      unknownBefore: new Date(now.getTime() - unknownKeptMs),
+      unknownBefore: new Date(now.getTime() - unknownKindKeptMs),
     })
     const names = channels.map(({ name }) => name)
     // A job for each channel: one that does not answer delays no other.
@@ -84,7 +84,7 @@ async function checkAlerts({ db, clock, log, registry, channels }: AlertDeps): P
 type Comparison = { changed: AlertRow[]; deleted: string[]; reported: string[] }
 
 function compareAlerts(open: AlertRow[], { met, unread }: Reading, now: Date): Comparison {
-  // Of an unread condition it is not known whether it is still met.
+  // If a condition could not be read, its alerts stay as they are.
   const known = open.filter(({ kind }) => !unread.has(kind))
   const rows = new Map(known.map((row) => [`${row.kind} ${row.subject}`, row]))
   const comparison: Comparison = { changed: [], deleted: [], reported: [] }
@@ -120,9 +120,10 @@ function isDue({ kind, began_at: beganAt, reported_at: reportedAt }: AlertRow, n
 }
 
 /**
- * Sends what is due on a channel, the oldest first. If the channel failed for longer than an alert lasted, it gets only
- * the last report. Throws when the channel fails: the job is tried again. If some recipients have the message, it does
- * not throw: they would get the message again with each attempt.
+ * Sends the notices that are due on a channel (what it has received of an alert: store.ts), the oldest first. If the
+ * channel failed for longer than an alert lasted, it gets only the last report. Throws when the channel fails: the job
+ * is tried again. If some recipients have the message, it does not throw: they would get the message again with each
+ * attempt.
  */
 async function sendDue(deps: AlertDeps, channel: Channel, stopping: AbortSignal): Promise<void> {
   const { db, clock, log } = deps

@@ -3,21 +3,24 @@ import { createNoticeProcessor, type ProcessDeps } from './process.ts'
 import { leaseMs, toKey } from './receive.ts'
 import { claimNotices, type InboxRow, updateNotices } from './store.ts'
 
-/** Concurrent queries to acquirers: enough to fill a commit with their results. */
+/**
+ * Concurrent queries to acquirers. A notice is one payment or return that a callback reports. Its query ends before its
+ * result is written, so that one commit collects the results of many.
+ */
 const queriesMax = 64
 /** Notices whose acquirer is being queried or whose result is being written. */
 const atWorkMax = 256
 /**
- * Most notices that wait in memory, some hundred bytes each. At 2,000 a second the last of them waits as long as its
- * lease.
+ * At most this many notices wait in memory, a few hundred bytes each. At 2,000 a second the last of them waits as long
+ * as its lease.
  */
 const waitingMax = 20_000
-/** How often due notices are claimed: those whose pause, or whose process's lease, has ended. */
+/** How often due notices are claimed: those whose pause between two checks, or whose process's lease, has ended. */
 const claimEveryMs = { minMs: 250, maxMs: 2_000 }
 const claimedMax = 256
 /**
- * While there is more than can be worked on, a few of the notices that became due are claimed first: they have waited
- * longer.
+ * While this process has more than it can work on, it still claims a few due notices at this interval, and works on
+ * them first: they have waited longer.
  */
 const claimWhenBusyEveryMs = 1_000
 const claimedWhenBusyMax = 16
@@ -27,7 +30,7 @@ const faultPauseMs = 1_000
 export type Inbox = {
   /** Works on notices of this process's own callbacks, as soon as they are stored. */
   workOn(notices: InboxRow[]): void
-  /** Notices of other processes became due: claim now instead of at the next poll. */
+  /** Notices of other processes became due: claim now instead of at the next poll, unless this process is busy. */
   wake(): void
   /** Starts nothing more, releases what has not been started, and waits for what is in progress. */
   stop(): Promise<void>
@@ -35,14 +38,14 @@ export type Inbox = {
 
 /**
  * Works on the inbox of callbacks. The process that stores a notice leases it at once and works on it from memory,
- * which costs the queue nothing. Any process may take a notice whose lease has ended.
+ * so that it need not be claimed. Any process may take a notice whose lease has ended.
  */
 export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
   const { db, clock, log, instance } = deps
   const processNotice = createNoticeProcessor({
     ...deps,
     writeCheck: async (check) => {
-      // The acquirer has answered: the next notice need not wait until the result is written.
+      // The query is over, with or without an answer: the next notice need not wait until the result is written.
       endQuery(toKey(check.acquirer, check.event_key))
       return await deps.writeCheck(check)
     },
@@ -76,8 +79,8 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
   }
 
   function begin(): void {
-    while (!isStopping && waiting.length > 0 && room() > 0) {
-      for (const notice of waiting.splice(0, room())) {
+    while (!isStopping && waiting.length > 0 && freeSlots() > 0) {
+      for (const notice of waiting.splice(0, freeSlots())) {
         const key = toKey(notice.acquirer, notice.event_key)
         // Its lease ended while it is still being processed, so it was claimed again.
         if (atWork.has(key)) continue
@@ -88,7 +91,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
     }
   }
 
-  function room(): number {
+  function freeSlots(): number {
     return Math.min(queriesMax - querying.size, atWorkMax - atWork.size)
   }
 
@@ -123,7 +126,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
   }
 
   async function claimDue(): Promise<void> {
-    const isBusy = waiting.length > 0 || room() <= 0
+    const isBusy = waiting.length > 0 || freeSlots() <= 0
     if (isBusy && performance.now() - claimedAt < claimWhenBusyEveryMs) return
     claimedAt = performance.now()
     const now = clock.now()

@@ -19,7 +19,10 @@ const minConcurrentBatch = 4
  * instead of 1.37.
  */
 const intervalMs = 15
-/** Most notices of one callback in one commit: otherwise a callback with thousands would delay all others. */
+/**
+ * At most this many notices of one callback are in one commit: otherwise a callback with thousands would delay all
+ * others.
+ */
 const partMax = 500
 
 export type ReceiveDeps = {

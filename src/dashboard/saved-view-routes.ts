@@ -11,11 +11,11 @@ import { SavedViewSchema } from './list-schema.ts'
 import { countOtherViews, deleteSavedView, listSavedViews, saveView } from './saved-view-store.ts'
 import { DataOf } from './schema.ts'
 
-/** More than a person finds again in a menu. */
+/** Of one user, over all lists: more than anybody finds again in a menu. */
 const viewsMax = 50
 const Screen = Type.Enum(['transactions', 'withdrawals', 'webhooks'])
-/** Personal filters are not in a list's address, and so never in a saved view. */
-const personal = ['customerName', 'customerDocument', 'customerEmail', 'customerPhone', 'pixKey']
+/** Filters with personal data. The dashboard keeps them out of a list's address, and saved views have none either. */
+const personalDataFilters = ['customerName', 'customerDocument', 'customerEmail', 'customerPhone', 'pixKey']
 const access = { permission: null }
 
 /** The filters that a user has named, per list. Each user sees only their own. */
@@ -54,7 +54,8 @@ export function registerSavedViewRoutes(app: Server, { db, clock }: { db: Db; cl
     async (request, reply) => {
       const { screen, name, query } = request.body
       const parameters = new URLSearchParams(query)
-      if (personal.some((one) => parameters.has(one))) throw invalidField('query', 'invalid', 'has personal data')
+      if (personalDataFilters.some((one) => parameters.has(one)))
+        throw invalidField('query', 'invalid', 'has personal data')
       const userId = userOf(request).id
       const [saved] = await db.transaction(async (tx) => {
         const view = { id: randomUUID(), userId, screen, name: name.trim(), query: parameters.toString() }

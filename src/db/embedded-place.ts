@@ -41,8 +41,8 @@ export const nobody: User = { uid: 65534, gid: 65534 }
 const reservedUserIds = { first: 50_000, count: 10_000 }
 
 /**
- * When we run as root, a folder made by an ordinary user keeps its owner. Any other gets a user id derived from the path
- * of DATA_DIR: PostgreSQL trusts its own user, and other daemons that run as `nobody` must not be that user.
+ * When we run as root, a folder made by an ordinary user keeps its owner. Any other gets a user id derived from the
+ * path of DATA_DIR: PostgreSQL trusts its own user, and other daemons that run as `nobody` must not be that user.
  */
 function ownerOf(dataDir: string, folder: string): User {
   const owner = existsSync(folder) ? statSync(folder) : { uid: 0, gid: 0 }
@@ -52,7 +52,9 @@ function ownerOf(dataDir: string, folder: string): User {
   return { uid: userId, gid: userId }
 }
 
-/** The temporary folder of a database that is being made. Its name is new each time: a killed initdb may still write. */
+/**
+ * The temporary folder of a database that is being made. Its name is new each time: a killed initdb may still write.
+ */
 export function newFolder({ folder }: Place): string {
   return `${folder}.new-${randomUUID()}`
 }

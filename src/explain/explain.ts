@@ -33,7 +33,7 @@ export type Explanation<Moment = Date> = {
   /** What it added to the merchant's balance or took from it. Null if nothing was posted. */
   statement: Statement | null
   timeline: TimelineEntry<Moment>[]
-  /** The current status and its reason, and what happens next. */
+  /** The current status and its reason, what happens next, duplicate payments, and the delivery of the webhook. */
   sentences: Sentence<Moment>[]
   /** The status, then the sentences in English, with times in UTC. */
   summary: string

@@ -34,7 +34,7 @@ export function policyOf(payment: Pick<PaymentRow, 'color' | 'embed_origins'> | 
 /** A browser without scripts reloads the page this often, while something may change. */
 const refreshSeconds = 10
 
-/** `token`: of the page's address, to which its links are relative. */
+/** `token`: the last part of the page's address. Its links are relative to it. */
 export type Shown = { payment: PaymentRow; token: string; language: Language; now: Date; isSimulated: boolean }
 
 export function renderPayment(shown: Shown): string {
@@ -86,13 +86,13 @@ ${isSimulated && html`<form method="post"><button class="pay">${t.paySimulated}<
 </div>`
 }
 
-/** The name that the acquirer has put into the code, which banks show before the payment is confirmed. */
+/** The receiver's name in the code, as the acquirer wrote it: the payer's bank shows it before they confirm. */
 function bankName({ merchant_name }: PaymentRow, uri: string): string {
   const decoded = decodeBrCode(uri)
   return (decoded.ok && decoded.code.merchantName) || merchant_name
 }
 
-/** Most items that are listed, so that the page stays small. The amount of the charge covers all of them. */
+/** At most this many items are listed, so that the page stays small. The amount of the charge covers all of them. */
 const itemsMax = 20
 
 /** What is bought, if the merchant shows it: its description, otherwise the items. */

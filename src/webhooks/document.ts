@@ -12,7 +12,7 @@ export type Described = {
   example: (status: never) => { updatedAt: string; statusHistory: object[] }
 }
 
-/** One operation for each type of event. A creation as PENDING sends no event. */
+/** One operation for each type of event. PENDING has none: the creation of a record sends no event. */
 export function describeWebhooks(records: Described[]): Record<string, object> {
   return Object.fromEntries(
     records.flatMap((described) =>
@@ -23,15 +23,15 @@ export function describeWebhooks(records: Described[]): Record<string, object> {
   )
 }
 
-/** The events of all kinds of records, and the same in the feed, with the fields `place`. Their `type` says which. */
-export function describeEvents(records: Described[], place: Record<string, TSchema>) {
+/** The schema of the event of each kind of record, as in a webhook, and with `feedFields` added, as in the feed. */
+export function describeEvents(records: Described[], feedFields: Record<string, TSchema>) {
   const events = records.map((described) => eventSchema(described, described.view))
   const inFeed = events.map((event, index) => ({
     ...event,
     title: event.title.replace(/Event$/, 'FeedEvent'),
     description: `A change of a ${records[index]?.record}, in the feed`,
-    required: [...Object.keys(place), ...event.required],
-    properties: { ...place, ...event.properties },
+    required: [...Object.keys(feedFields), ...event.required],
+    properties: { ...feedFields, ...event.properties },
   }))
   return { events, inFeed }
 }
@@ -56,7 +56,10 @@ function describe(described: Described, status: string) {
       },
     },
     responses: {
-      '2XX': { description: 'Received. Answer within 15 seconds; anything else is sent again later' },
+      '2XX': {
+        description:
+          'Received. Answer within 15 seconds. After anything else the event is sent again later, until the attempts end',
+      },
       410: { description: 'No further attempts for this event' },
     },
   }
@@ -105,7 +108,7 @@ function eventSchema(described: Described, view: object) {
               sequence: {
                 type: 'integer',
                 description:
-                  'Counts the changes of the record from 1. An event is stale if it is not above the last one that you saw',
+                  'Counts the status changes of the record from 1. An event is stale if its number is not above the last one that you saw of this record',
               },
             },
           },

@@ -7,7 +7,7 @@ import { lockOpenProposal, type ProposalRow } from '../proposals/store.ts'
 import { defaultLimits, type Limits, mergeLimits } from './limits.ts'
 import { findLimits, lockLimits, upsertLimits } from './limits-store.ts'
 
-/** A looser limit, which another person has to approve. */
+/** Looser limits, which another person has to approve. */
 export const limitsProposal: ProposalKind = {
   name: 'withdrawal.limits',
   permission: 'withdrawal.approve',
@@ -16,10 +16,11 @@ export const limitsProposal: ProposalKind = {
 }
 
 /**
- * Changes some of a merchant's limits. Stricter ones apply at once; looser ones wait for a second person. The commit
- * records both.
+ * Changes some of a merchant's limits. Limits that become stricter apply at once; those that become looser are
+ * proposed, and wait for a second person. One commit does both, with entries in the audit log.
  *
- * @throws {AppError} `proposal_not_possible` while somebody else's proposal about this merchant's limits is open
+ * @throws {AppError} `proposal_not_possible` if a limit becomes looser while somebody else's proposal about this
+ *   merchant's limits is open: then nothing is changed
  */
 export async function changeLimits(
   { db, clock }: { db: Db; clock: Clock },

@@ -23,9 +23,9 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   let service: TestService
   let browser: Browser
   let owner: string
-  /** The owner at a wide screen, for all tests. */
+  /** The owner on a wide screen, for all tests. */
   let desktop: Visit
-  /** The owner at a phone, in Portuguese. */
+  /** The owner on a phone, in Portuguese. */
   let phone: Visit
   /** The id of the last paid transaction. */
   let paid: string
@@ -63,7 +63,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.mouse.move(0, 0)
     await days.focus()
     await page.locator('.plot-tip').getByText('Charges paid: 4 of 5').waitFor()
-    // A resized plot is redrawn, as it is for new data.
+    // A resized plot is redrawn, as for new data: its tooltip must stay.
     await desktop.setAppearance({ width: 390 })
     await page.waitForFunction(() => (document.querySelector('.u-over')?.clientWidth ?? 999) < 390)
     await page.locator('.plot-tip').getByText('Charges paid: 4 of 5').waitFor()
@@ -147,7 +147,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByText('No transactions match these filters').waitFor()
   })
 
-  it('hand a month to the accountant in two clicks, and read their balance in plain words', async () => {
+  it('hand a month to the accountant in two clicks, and read the merchant’s balance in plain words', async () => {
     const { page, checkScreenAtEachSize } = desktop
     await page.getByRole('link', { name: 'Month closing', exact: true }).click()
     await page.getByRole('heading', { name: 'Month closing' }).waitFor()

@@ -56,7 +56,10 @@ class GuicheException extends \RuntimeException
         public readonly ?float $retryAfterSeconds = null,
         /** @var list<FieldError> Every error of an invalid request's fields at once, or why the state of a record refuses it; else empty. */
         public readonly array $errors = [],
-        /** The key of the request, if it had one. If the outcome is unknown, repeat the request with it: it is carried out once. */
+        /**
+         * The key of the request, if it had one. If the outcome is unknown, repeat the request with it: it is carried
+         * out once.
+         */
         public readonly ?string $idempotencyKey = null,
         /** The transaction that the acquirer refused to create or to cancel, or whose outcome is not known yet. */
         public readonly ?string $transactionId = null,

@@ -21,7 +21,7 @@ final class TestEvent
         'REFUNDED' => [...self::BEFORE_PAYMENT, 'PAID', 'PROCESSING_REFUND'],
         'BLOCKED' => [...self::BEFORE_PAYMENT, 'PAID'],
         'PROCESSING_INFRACTION' => [...self::BEFORE_PAYMENT, 'PAID', 'BLOCKED'],
-        // The bank returns the payment under MED without a dispute before.
+        // The bank returns the payment under MED, and no dispute was opened first.
         'INFRACTION' => [...self::BEFORE_PAYMENT, 'PAID'],
     ];
     private const DISPUTE_STATUSES = ['BLOCKED' => 'OPEN', 'PROCESSING_INFRACTION' => 'ACCEPTED', 'INFRACTION' => 'RETURNED'];
@@ -85,7 +85,8 @@ final class TestEvent
             'pixResponse' => [
                 'uri' => '00020101021226580014br.gov.bcb.pix2536pix.example.com/qr/v2/not-to-be-paid5204000053039865802BR5904LOJA6009SAO PAULO62070503***6304C0DE',
                 'qrCodeBase64' => 'data:image/png;base64,iVBORw0KGgo=',
-                'expirationDate' => self::now(1800),
+                // A code that was not paid fails five minutes after its expiry.
+                'expirationDate' => self::now($status === 'FAILED' ? -300 : 1800),
             ],
             'errorMessage' => $status === 'FAILED' ? 'PIX QR code expired' : null,
             ...($status === 'FAILED' ? ['failureCode' => 'expired'] : []),
@@ -107,7 +108,7 @@ final class TestEvent
     }
 
     /**
-     * The dispute that gives a transaction its status. Guichê also records one for a return without a dispute before.
+     * The dispute behind the status, if any. INFRACTION has one too: it is recorded for a return without a dispute.
      *
      * @return list<array<string, mixed>>
      */

@@ -233,7 +233,8 @@ def _make_transaction(status: str, now: datetime, amount: int) -> dict[str, Any]
             "uri": "00020101021226580014br.gov.bcb.pix2536pix.example.com/qr/v2/not-to-be-paid5204000053039865802BR"
             "5904LOJA6009SAO PAULO62070503***6304C0DE",
             "qrCodeBase64": "data:image/png;base64,iVBORw0KGgo=",
-            "expirationDate": _to_text(now + timedelta(minutes=30)),
+            # A code that was not paid fails five minutes after its expiry.
+            "expirationDate": _to_text(now + timedelta(minutes=-5 if status == "FAILED" else 30)),
         },
         "errorMessage": "PIX QR code expired" if status == "FAILED" else None,
         **({"failureCode": "expired"} if status == "FAILED" else {}),

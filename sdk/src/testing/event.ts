@@ -83,7 +83,8 @@ function makeTransaction(status: TransactionStatus, { now, amount = amountDefaul
     pixResponse: {
       uri: '00020101021226580014br.gov.bcb.pix2536pix.example.com/qr/v2/not-to-be-paid5204000053039865802BR5904LOJA6009SAO PAULO62070503***6304C0DE',
       qrCodeBase64: 'data:image/png;base64,iVBORw0KGgo=',
-      expirationDate: new Date(now.getTime() + 1_800_000).toISOString(),
+      // A code that was not paid fails five minutes after its expiry.
+      expirationDate: new Date(now.getTime() + (status === 'FAILED' ? -300_000 : 1_800_000)).toISOString(),
     },
     errorMessage: status === 'FAILED' ? 'PIX QR code expired' : null,
     ...(status === 'FAILED' && { failureCode: 'expired' }),
@@ -108,7 +109,7 @@ const disputeStatuses: Partial<Record<TransactionStatus, DisputeStatus>> = {
   INFRACTION: 'RETURNED',
 }
 
-/** The dispute that gives a transaction its status. Guichê also records one for a return without a dispute before. */
+/** The dispute behind the status, if any. INFRACTION has one too: it is recorded for a return without a dispute. */
 function makeDisputes(transactionStatus: TransactionStatus, { now, amount }: Required<RecordOptions>): Dispute[] {
   const status = disputeStatuses[transactionStatus]
   if (status === undefined) return []

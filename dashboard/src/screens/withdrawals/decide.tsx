@@ -26,9 +26,10 @@ export function Decisions({ withdrawal }: { withdrawal: WithdrawalView }) {
   const isClientChosen = useClient() !== null
   const [action, setAction] = useState<Action | null>(null)
   const { id, hold, obstacle, status } = withdrawal
-  const decides = may('withdrawal.approve') && obstacle === null && hold !== null
-  // The merchants' API needs a chosen merchant.
-  const withdraws = may('withdrawal.write') && isClientChosen && !decides
+  // `obstacle`: why this user may not approve it; null if they may.
+  const canDecide = may('withdrawal.approve') && obstacle === null && hold !== null
+  // Cancel and confirm call the merchants' API, which needs a chosen merchant.
+  const canCancel = may('withdrawal.write') && isClientChosen && !canDecide
   if (withdrawal.needsOutcome && withdrawal.proposal === null) return <EnterOutcome withdrawal={withdrawal} />
   if (status !== 'PENDING') return null
   return (
@@ -36,7 +37,7 @@ export function Decisions({ withdrawal }: { withdrawal: WithdrawalView }) {
       {obstacle !== null && hold === 'approval' && (
         <ObstacleNotice obstacle={obstacle} command={`withdrawal approve ${id}`} />
       )}
-      {decides && (
+      {canDecide && (
         <>
           <Button variant="default" onClick={() => setAction('reject')}>
             {t.reject}
@@ -44,7 +45,7 @@ export function Decisions({ withdrawal }: { withdrawal: WithdrawalView }) {
           <Button onClick={() => setAction('approve')}>{t.approve}</Button>
         </>
       )}
-      {withdraws && (
+      {canCancel && (
         <>
           <Button variant="default" onClick={() => setAction('cancel')}>
             {t.cancel}
@@ -82,7 +83,7 @@ function Decision({
       onClose()
     },
   })
-  const whole = format.money(amount + (feeAmount ?? 0))
+  const amountWithFee = format.money(amount + (feeAmount ?? 0))
   const dialogs: Record<Action, { title: string; confirm: string; isDangerous?: boolean; text: ReactNode }> = {
     approve: {
       title: t.approveTitle,
@@ -104,7 +105,7 @@ function Decision({
       isDangerous: true,
       text: (
         <>
-          <Text size="sm">{t.rejectText(whole, clientName)}</Text>
+          <Text size="sm">{t.rejectText(amountWithFee, clientName)}</Text>
           <RejectionReason {...deciding.input('reason')} />
         </>
       ),
@@ -123,7 +124,7 @@ function Decision({
       title: t.cancelTitle,
       confirm: t.cancel,
       isDangerous: true,
-      text: <Text size="sm">{t.cancelText(whole)}</Text>,
+      text: <Text size="sm">{t.cancelText(amountWithFee)}</Text>,
     },
   }
   const { text, ...shown } = dialogs[action]
@@ -146,5 +147,5 @@ export function RejectionReason(props: TextareaProps) {
   return <Textarea {...props} label={t.reason} description={t.reasonHint} required maxLength={255} data-autofocus />
 }
 
-/** Long enough for the service. */
+/** The service accepts a reason from 3 characters. */
 export const isReason = (reason: string): boolean => reason.trim().length >= 3
