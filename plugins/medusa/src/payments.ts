@@ -3,7 +3,6 @@ import {
   Guiche,
   GuicheError,
   type Transaction,
-  type TransactionCreated,
   toCents,
   verifyWebhook,
   type WebhookHeaders,
@@ -73,7 +72,7 @@ export function usePayments(options: Options): Payments {
   }
 
   /** Null if the charge of this key has failed before it had a code, so that the key gets nothing but that refusal. */
-  async function create(sessionId: string, cents: number, failed: number): Promise<TransactionCreated | null> {
+  async function create(sessionId: string, cents: number, failed: number) {
     const request = {
       amount: cents,
       idempotencyKey: failed === 0 ? `${sessionId}-${cents}` : `${sessionId}-${cents}-${failed}`,
