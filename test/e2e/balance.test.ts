@@ -197,6 +197,8 @@ describe('a fee', () => {
   })
 
   it('takes no more than the payment, and is not returned with a refund', async () => {
+    // After the rule of the test before has begun.
+    service.clock.advance(2_000)
     await setFixedFee(service, 'transaction', 5000)
     const { id } = await payOne(service)
     service.clock.advance(1)
