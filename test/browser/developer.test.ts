@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
+import { chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
@@ -31,8 +31,6 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await receiver.stop()
     await service.stop()
   })
-
-  reloadAfterFailure(() => [desktop.page])
 
   async function payOne(): Promise<string> {
     const { id, uri } = await charge(service, { webhookUrl: receiver.url })

@@ -11,7 +11,6 @@ import {
   findSpilled,
   largeAmounts,
   openChromium,
-  reloadAfterFailure,
   type Visit,
   visit,
 } from '../support/browser.ts'
@@ -59,7 +58,6 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await service.stop()
   })
 
-  reloadAfterFailure(() => [desktop.page])
   const dialogButton = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true })
 
   it('is compared: one discrepancy is confirmed and another dismissed', async () => {

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
+import { chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
 import { charge, chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, password, signIn } from '../support/users.ts'
@@ -24,8 +24,6 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await browser.close()
     await service.stop()
   })
-
-  reloadAfterFailure(() => [desktop.page])
 
   const row = (page: Page, amount: string) => page.getByRole('row').filter({ hasText: amount })
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { freezePayouts, writeLossReason } from '../../src/ledger/payout-freeze.ts'
 import { inviteUser as inviteTeammate } from '../../src/users/manage.ts'
-import { chromiumPath, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
+import { chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
 import { dispute, pollUntil } from '../support/disputes.ts'
 import { chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { payOne } from '../support/refunds.ts'
@@ -29,8 +29,6 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await browser.close()
     await service.stop()
   })
-
-  reloadAfterFailure(() => [desktop.page])
 
   it('invites a teammate, changes their role and disables them', async () => {
     const { page, pageErrors } = desktop

@@ -8,7 +8,6 @@ import {
   findSpilled,
   largeAmounts,
   openChromium,
-  reloadAfterFailure,
   type Visit,
   visit,
 } from '../support/browser.ts'
@@ -50,8 +49,6 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await browser.close()
     await service.stop()
   })
-
-  reloadAfterFailure(() => [desktop.page, phone.page])
 
   it('see today’s figures, their transactions and one transaction at both widths, in both themes', async () => {
     const { page, go, checkScreenAtEachSize, pageErrors } = desktop

@@ -96,6 +96,8 @@ export async function visit(
     await expect.poll(shown, { interval: 10 }).toBeOneOf([null, now.theme])
     await page.setViewportSize({ width: now.width, height: 900 })
   }
+  const open = { page, pageErrors }
+  visits.add(open)
   return {
     page,
     context,
@@ -146,6 +148,7 @@ export async function visit(
       await settled()
     },
     async close() {
+      visits.delete(open)
       // An answer that a route is still changing is lost with the page, which is no error.
       await page.unrouteAll({ behavior: 'ignoreErrors' })
       await context.close()
@@ -153,12 +156,20 @@ export async function visit(
   }
 }
 
-/** For pages that several tests use one after another: each begins without the open dialogs of one that failed. */
-export function reloadAfterFailure(list: () => Page[]): void {
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') for (const page of list()) await page.reload()
-  })
-}
+/** The visits of this test file that are not closed. */
+const visits = new Set<Pick<Visit, 'page' | 'pageErrors'>>()
+
+// A failed test reports what its pages show, and loads them again: the next test has to begin without open dialogs.
+afterEach(async ({ task }) => {
+  if (task.result?.state !== 'fail') return
+  for (const { page, pageErrors } of visits) {
+    const shown = await page.locator('body').ariaSnapshot({ timeout: 5_000 }).catch(String)
+    process.stderr.write(
+      `After "${task.name}", ${page.url()} shows:\n${[shown.slice(0, 5_000), ...pageErrors].join('\n')}\n`,
+    )
+    await page.reload()
+  }
+})
 
 /** Returns a function that waits until the page has an answer to each request, has shown it and moves no more. */
 function watchRequests(page: Page): () => Promise<void> {
