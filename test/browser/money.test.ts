@@ -2,14 +2,7 @@ import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
-import {
-  type Appearance,
-  chromiumPath,
-  openChromium,
-  reloadAfterFailure,
-  type Visit,
-  visit,
-} from '../support/browser.ts'
+import { type Appearance, chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
 import { dispute, disputesOf, pollUntil } from '../support/disputes.ts'
 import { charge, payAt } from '../support/payments.ts'
 import { fetchRefundable, payOne, refund, setFixedFee } from '../support/refunds.ts'
@@ -60,7 +53,6 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await service.stop()
   })
 
-  reloadAfterFailure(() => Object.values(people).map(({ page }) => page))
   const ofClient = () => `?client=${service.sandbox.clientId}`
   const dialogOf = (page: Page) => page.getByRole('dialog')
 
