@@ -61,7 +61,7 @@ export async function seedDatabase({ db, clock, key, baseUrl }: Deps, options: S
       const { merchantId, clientSecret } = await createMerchant(tx, { clock: { now: () => since }, key }, input)
       secrets.set(merchantId, clientSecret)
     }
-    await insertOptions(tx, { ...options, now, baseUrl, locationKey })
+    await insertOptions(tx, { ...options, now, baseUrl, locationKey: locationKey.export() })
     await tx.query(raw(readFileSync(join(packageFolder(), 'bench/seed/seed.sql'), 'utf8')))
     const rows = await tx.query<Omit<SeededClient, 'clientSecret'>>(sql`
       select merchant_id as "merchantId", 'seed-' || number as "clientId", transactions from seeded_merchants

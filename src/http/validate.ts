@@ -151,7 +151,9 @@ function isSound(data: unknown, depth: number): boolean {
   if (depth === depthMax) return false
   if (Array.isArray(data)) return data.every((item) => isSound(item, depth + 1))
   const members: Record<string, unknown> = data as Record<string, unknown>
-  for (const name in members) if (hasForbiddenCharacters(name) || !isSound(members[name], depth + 1)) return false
+  // With `for in`, Node.js 24 and later compile this function and discard the result, a hundred times a second.
+  for (const name of Object.keys(members))
+    if (hasForbiddenCharacters(name) || !isSound(members[name], depth + 1)) return false
   return true
 }
 
