@@ -51,7 +51,8 @@ export async function putDefenceFile(
 }
 
 /**
- * `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}`. A dispute has one defence; a repeat under its id gets the same body.
+ * `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}`. A dispute has one defence. A repeat with the same `idDefesa` gets the
+ * first response's body again; another `idDefesa` is refused.
  */
 export async function putDefence(
   network: Network,

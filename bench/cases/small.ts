@@ -39,7 +39,11 @@ export async function token({ results, service, merchants, rounds, seconds, say 
 
 /** The QR image of a code as Guichê draws it, compared with the most used package; in this process, on one core. */
 export async function qrCode({ results, peers, rounds, say }: Bench): Promise<void> {
-  if (peers.length === 0) return results.skip('QR code and image', 'it is compared with a package of the peers')
+  if (peers.length === 0)
+    return results.skip(
+      'QR code and image',
+      'it is compared with the package qrcode, which is installed with the competitors',
+    )
   say('QR code')
   const require = createRequire(join(packageFolder(), 'bench/peers/express/package.json'))
   const usual: { toDataURL(text: string, options: object): Promise<string> } = require('qrcode')
@@ -60,7 +64,7 @@ export async function qrCode({ results, peers, rounds, say }: Bench): Promise<vo
   // Not `qrCodeDataUrl`, which keeps the newest images in memory.
   const draw = (code: string) => {
     const matrix = qrMatrix(code)
-    assert(matrix, 'a BR Code fits the small versions')
+    assert(matrix, 'a BR Code fits the versions of QR codes that are drawn')
     return toPngDataUrl(matrix)
   }
   await time(2000, draw)

@@ -1,6 +1,6 @@
 import type { operations } from './openapi.ts'
 
-/** The types that the API's document does not have in this form. */
+/** The types of the API's document, and below them those that it does not have in this form. */
 
 export type * from './openapi.ts'
 
@@ -32,17 +32,17 @@ export type WithdrawalFilters = Filters<'listWithdrawals'>
 /** Filters of the statement; all must match. */
 export type StatementFilters = Filters<'listStatement'>
 
-/** The page of a list of events. */
+/** Which page of the events of a transaction or withdrawal. */
 export type EventFilters = Filters<'listTransactionEvents'>
 
-/** What selects events: of the feed with `after`, else of the list. */
+/** Which events: with `after` those of the feed, otherwise a page of the list. */
 export type EventQuery = Filters<'listEvents'>
 
 /** Filters of the list of deliveries; all must match. */
 export type DeliveryFilters = Filters<'listDeliveries'>
 
-/** The page of the list of webhook endpoints. */
+/** Which page of the webhook endpoints. */
 export type WebhookEndpointFilters = Filters<'listWebhookEndpoints'>
 
-/** The time of the balance. */
+/** The moment whose balance is wanted. */
 export type BalanceQuery = Filters<'getBalance'>

@@ -22,7 +22,7 @@ const cob = {
 const json = (status: number, body: unknown): HttpResponse => ({ status, headers: {}, body: JSON.stringify(body) })
 const values = { clientId: 'the id', appKey: 'the key', account: '12345' }
 
-/** An acquirer of this dialect at a PSP with these answers. */
+/** An acquirer with this dialect, at a PSP that answers so. */
 function open(name: DialectName, answer: (request: HttpRequest) => HttpResponse = () => json(200, cob)) {
   const requests: HttpRequest[] = []
   const { needsSecret, profile } = dialects[name]
@@ -139,7 +139,7 @@ describe.each(dialectNames)('%s', (name) => {
     expect(lists.at(-1)?.query.fim).toBe('2026-03-02T15:00:00Z')
   })
 
-  it('names its sources and what is unconfirmed', () => {
+  it('lists its sources and what is unconfirmed', () => {
     const { sources, unconfirmed, hosts, ispb } = dialects[name]
     expect(sources.length).toBeGreaterThan(0)
     expect(unconfirmed.length).toBeGreaterThan(0)
@@ -158,7 +158,7 @@ describe('a further value that a PSP requires', () => {
     return requests.filter(({ isToken }) => !isToken)
   }
 
-  it('is in the query or in a header', async () => {
+  it('is sent in the query or in a header', async () => {
     for (const { query } of await find('bb')) expect(query).toEqual({ 'gw-dev-app-key': 'the key' })
     for (const { headers } of await find('sicoob')) expect(headers).toMatchObject({ client_id: 'the id' })
     for (const { headers } of await find('inter')) expect(headers).toMatchObject({ 'x-conta-corrente': '12345' })
@@ -168,26 +168,26 @@ describe('a further value that a PSP requires', () => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  it('is a longer time-out for outgoing money: a refund at Itaú has at least 30 seconds', async () => {
-    for (const [name, leastMs] of [
-      ['itau', 30_000],
-      ['efi', 10_000],
-    ] as const) {
-      const { acquirer, requests } = open(name, () => json(404, { title: 'Não há' }))
-      const startedAt = performance.now()
-      await acquirer.refund({ endToEndId, refundId: 'r1', amount: cents(1) })
-      const [refund, lookup] = requests.filter(({ isToken }) => !isToken)
-      expect(refund?.endsAt).toBeGreaterThanOrEqual(startedAt + leastMs)
-      expect(lookup?.endsAt).toBeLessThanOrEqual(performance.now() + 10_000)
-    }
-  })
-
-  it('is left out where it is not set', () => {
+  it('is not sent where it is not set', () => {
     expect(fillPlaceholders(dialects.inter.profile, { clientId: 'x' }).headers).toEqual({})
     expect(fillPlaceholders(dialects.efi.profile, { clientId: 'x' }).registrationHeaders).toEqual({})
     const set = fillPlaceholders(dialects.efi.profile, { clientId: 'x', skipMtlsChecking: 'true' })
     expect(set.registrationHeaders).toEqual({ 'x-skip-mtls-checking': 'true' })
   })
+})
+
+it('a refund at Itaú has at least 30 seconds, elsewhere 10, and the query after it at most 10', async () => {
+  for (const [name, leastMs] of [
+    ['itau', 30_000],
+    ['efi', 10_000],
+  ] as const) {
+    const { acquirer, requests } = open(name, () => json(404, { title: 'Não há' }))
+    const startedAt = performance.now()
+    await acquirer.refund({ endToEndId, refundId: 'r1', amount: cents(1) })
+    const [refund, lookup] = requests.filter(({ isToken }) => !isToken)
+    expect(refund?.endsAt).toBeGreaterThanOrEqual(startedAt + leastMs)
+    expect(lookup?.endsAt).toBeLessThanOrEqual(performance.now() + 10_000)
+  }
 })
 
 describe('an answer', () => {
@@ -237,12 +237,12 @@ describe('an answer', () => {
     { message: 'no Route matched with those values' },
     { timestamp: 1, status: 404, error: 'Not Found', path: '/v9/cob' },
     { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No static resource v9/cob.' },
-  ])('404 of a server that has no such path is unknown: %j', async (body) => {
+  ])('404 of a server without such a path is an error: %j', async (body) => {
     const { acquirer } = open('sicredi', () => json(404, body))
     await expect(acquirer.findCharge(txid)).rejects.toThrow(/check baseUrl and overrides.paths/)
   })
 
-  it('404 of the PSP itself means that there is none', async () => {
+  it('404 of the PSP itself means that there is no such charge', async () => {
     for (const body of [
       { nome: 'cobranca_nao_encontrada', mensagem: 'x' },
       { type: 'https://pix.bcb.gov.br/api/v2/error/CobNaoEncontrado', title: 'x', status: 404 },
@@ -251,7 +251,7 @@ describe('an answer', () => {
       expect(await open('bb', () => json(404, body)).acquirer.findCharge(txid)).toBeNull()
   })
 
-  it('404 to a list, as from Banco do Brasil, is an empty page: the following parts are read', async () => {
+  it('404 to a list, as from Banco do Brasil, is an empty page, and the following parts of the range are read', async () => {
     const nothing = json(404, {
       erros: [{ codigo: '4769515', mensagem: 'Não há informações para os dados informados.' }],
     })
@@ -267,7 +267,7 @@ describe('an answer', () => {
     }
   })
 
-  it('404 to a list is not an empty page when a proxy wrote it, nor when the PSP counted the page before', async () => {
+  it('404 to a list is an error when a proxy wrote it, or when an earlier page announced this one', async () => {
     const read = async (answer: (request: HttpRequest) => HttpResponse) => {
       const { acquirer } = open('bb', answer)
       const found: string[] = []
@@ -290,7 +290,7 @@ describe('an answer', () => {
     expect(await read(empty(1))).toEqual([])
   })
 
-  it('of Efí about a sent Pix is read as documented, without a receiver and without a reason', async () => {
+  it('of Efí about a sent Pix is read as documented: it names neither the receiver nor why it failed', async () => {
     const { sentPix, states } = JSON.parse(readFileSync('test/fixtures/psp/efi.json', 'utf8'))
     const find = async (status: string) => {
       const { acquirer } = open('efi', () => json(200, { ...sentPix, status }))

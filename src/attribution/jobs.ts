@@ -19,12 +19,12 @@ export type AttributionDeps = {
   wakeDeliveries: () => void
 }
 
-/** Each one searches the charges of three days. */
+/** Few, because each check searches the charges of three days. */
 const claimedMax = 20
-/** How long no other process takes the same payment; one whose check failed is checked again after it. */
+/** How long a claimed payment is not claimed again. If its check fails, it is checked again then. */
 const leaseMs = 60_000
 
-/** Checks each unattributed payment once: a clear case is attributed, any other is left to the operator. */
+/** Checks each payment until a check succeeds: a clear case is attributed, any other is left to the operator. */
 export function attributionJobs(deps: AttributionDeps): Record<string, Job> {
   return {
     'suspense.attribute': async (_, stopping) => {
@@ -45,6 +45,8 @@ export const attributionSchedules: Record<string, JobSchedule> = { 'suspense.att
 
 async function attributeIfClear(deps: AttributionDeps, payment: SuspenseRow, threshold: number): Promise<void> {
   try {
+    // What is left of a payment can only be sent back once a part was returned.
+    if (payment.taken_amount > 0) return await leaveToOperator(deps.db, payment)
     const candidates = await listCandidates(deps.db, payment, null)
     // A charge that the list has no room for may fit as well.
     const clear = candidates.length < candidatesMax ? findClear(rank(payment, candidates), threshold) : null
@@ -55,7 +57,7 @@ async function attributeIfClear(deps: AttributionDeps, payment: SuspenseRow, thr
   } catch (error) {
     deps.log.error(
       { err: error, suspenseId: payment.id },
-      'an unattributed payment could not be checked and will be checked again',
+      'an unattributed payment could not be checked or attributed, and will be checked again',
     )
   }
 }

@@ -72,6 +72,9 @@ describe('a logo', () => {
     ['one with two headers', insert(make(), make().subarray(8, 33))],
     ['one with a filter that does not exist', pngOf({ type: 6 }, Buffer.from([0, 0, 0, 0, 0, 5, 0, 0, 0, 0]))],
     ['one with transparency of fewer than 8 bits', pngOf({ type: 3, depth: 4 }, Buffer.alloc(4), transparency)],
+    ['one with two palettes', pngOf({ type: 3 }, Buffer.alloc(4), transparency, chunk('PLTE', Buffer.alloc(3)))],
+    ['one with more than a palette', pngOf({ type: 2 }, Buffer.alloc(8), chunk('PLTE', Buffer.alloc(769)))],
+    ['one with something in its end', Buffer.concat([make().subarray(0, -12), chunk('IEND', Buffer.from('<script>'))])],
     ['one whose palette is missing', pngOf({ type: 3 }, Buffer.alloc(4))],
     ['one with more pixels than it says', insert(make(), chunk('IDAT', deflateSync(Buffer.alloc(1000))))],
     [

@@ -1,23 +1,30 @@
 import { crc32, inflateSync } from 'node:zlib'
 
-/** The page stays below 30 kB with it. */
+/** The payment page stays below 30 kB with a logo of this size. */
 export const logoBytesMax = 12 * 1024
 /** Four times the width in which the page shows it: enough for sharp screens. */
 export const logoSideMax = 800
 
 const signature = Buffer.from('89504e470d0a1a0a', 'hex')
-/** Samples of a pixel, by color type. */
+/** Samples of a pixel, by the color type of the header. */
 const samples: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
-/** A line says by a number up to this how its bytes differ from those beside and above them. */
+/** The highest filter type. The first byte of each line is its filter type. */
 const filterMax = 4
-/** Everything else may hold text, dates or a place. */
-const kept = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND'])
+/** The chunks that are kept, with the most bytes that a reader uses of each. Others may hold text, dates or a place. */
+const kept = new Map([
+  ['IHDR', 13],
+  ['PLTE', 768],
+  ['tRNS', 256],
+  ['IDAT', Number.POSITIVE_INFINITY],
+  ['IEND', 0],
+])
 
 type Chunk = { type: string; data: Buffer; whole: Buffer }
 
 /**
- * Checks that a file is a complete, small PNG and returns it without metadata, so that nothing else is ever served from
- * our address. Null for any other file, and for what the receipt's PDF cannot show: transparency of fewer than 8 bits.
+ * Checks that a file is a complete PNG of few pixels and returns it without metadata, so that nothing else is ever
+ * served from our address. Null for any other file, and for forms that not every reader knows (16 bits, interlaced) or
+ * that the receipt's PDF cannot show (transparency of fewer than 8 bits).
  */
 export function cleanPng(file: Buffer): Buffer | null {
   const chunks = readChunks(file)
@@ -27,7 +34,8 @@ export function cleanPng(file: Buffer): Buffer | null {
   const form = readForm(header.data)
   const count = (name: string) => chunks.filter(({ type }) => type === name).length
   if (form === null || count('IHDR') !== 1 || (count('tRNS') > 0 && form.depth < 8)) return null
-  if (form.hasPalette && count('PLTE') !== 1) return null
+  if (count('PLTE') > 1 || count('tRNS') > 1 || (form.hasPalette && count('PLTE') === 0)) return null
+  if (chunks.some(({ type, data }) => data.length > (kept.get(type) ?? Number.POSITIVE_INFINITY))) return null
   const pixels = Buffer.concat(chunks.filter(({ type }) => type === 'IDAT').map(({ data }) => data))
   if (!isWhole(pixels, form)) return null
   return Buffer.concat([signature, ...chunks.filter(({ type }) => kept.has(type)).map(({ whole }) => whole)])
@@ -35,10 +43,10 @@ export function cleanPng(file: Buffer): Buffer | null {
 
 type Form = { depth: number; hasPalette: boolean; height: number; lineBytes: number }
 
-/** Whether there are exactly these lines of pixels and nothing behind them, each with a filter that exists. */
+/** Whether the data are exactly as many lines as the header says, each with a filter type that exists. */
 function isWhole(pixels: Buffer, { height, lineBytes }: Form): boolean {
   try {
-    // The types of Node lack the answer to `info`.
+    // With `info`, Node returns an object, which its types do not declare.
     const options = { maxOutputLength: height * lineBytes, info: true }
     const { buffer, engine } = inflateSync(pixels, options) as unknown as Inflated
     if (buffer.length !== height * lineBytes || engine.bytesWritten !== pixels.length) return false
@@ -50,7 +58,7 @@ function isWhole(pixels: Buffer, { height, lineBytes }: Form): boolean {
 
 type Inflated = { buffer: Buffer; engine: { bytesWritten: number } }
 
-/** The lines of pixels, with the filter byte of each. Null for a form that not every reader knows. */
+/** Reads the header. Null if it is invalid, too large an image, or a form that not every reader knows. */
 function readForm(header: Buffer): Form | null {
   if (header.length !== 13) return null
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)]

@@ -11,7 +11,7 @@ import { print, toPlain, write } from './print.ts'
 export function explainCommand(group: Command): void {
   group
     .command('explain')
-    .argument('<id>', 'id of a transaction or withdrawal, or its txid', toId)
+    .argument('<id>', 'id of a transaction or withdrawal, or the txid of a transaction', toId)
     .description('show everything that happened to it, in order, and its current status')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: { json?: boolean }) => {
@@ -25,8 +25,8 @@ export function explainCommand(group: Command): void {
 
 function toText({ type, id, amount, clientId, endToEnd, timeline, summary, ...rest }: Explanation): string {
   const { acquirer, otherAcquirers: others } = rest
-  const by = others.length > 0 ? `${acquirer} (${others.join(', ')} asked too)` : acquirer
-  const head = `${type} ${id}\n${inReais(amount)}, client ${clientId}, by ${by}${endToEnd ? `, ${endToEnd}` : ''}; times are UTC\n`
+  const by = others.length > 0 ? `${acquirer} (and requested from ${others.join(', ')})` : acquirer
+  const head = `${type} ${id}\n${inReais(amount)}, client ${clientId}, acquirer ${by}${endToEnd ? `, ${endToEnd}` : ''}; times are UTC\n`
   const lines = timeline.map(
     ({ at, kind, what }) =>
       `${at.toISOString().replace('T', ' ').replace('Z', '')}  ${kind.padEnd(8)}  ${toPlain(what)}`,

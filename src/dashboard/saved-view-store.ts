@@ -19,12 +19,12 @@ export async function saveView(
     returning id, name, query`)
 }
 
-/** Without the one of this name, which is replaced. */
+/** How many views the user has on all screens, but for the one that this name would replace. */
 export async function countOtherViews(
   tx: Tx,
   { userId, screen, name }: { userId: string; screen: string; name: string },
 ): Promise<number> {
-  // The lock keeps two requests at once from passing the limit together.
+  // The lock keeps two concurrent requests from both passing the limit.
   await tx.query(sql`select from users where id = ${userId} for no key update`)
   const rows = await tx.query<{ count: number }>(sql`
     select count(*) as count from saved_views

@@ -45,7 +45,7 @@ describe('a data folder', () => {
   })
 
   // Creating a database takes three seconds of CPU: most other tests copy one.
-  it('is created once when two start at once after an interrupted first start, whatever its name, and reused', async () => {
+  it('is created once by two starts at once after an interrupted one, with any path, and used again later', async () => {
     dataDir = `${folder}/joão's 100% "data"`
     await mkdir(`${dataDir}/postgres.new-cut/base`, { recursive: true })
     const both = await Promise.allSettled([start(), start()])
@@ -168,7 +168,7 @@ describe('after a kill -9 of the process that started it', () => {
     await prepare()
     const child = await startInChild({ PATH: await pathWithWeakSetpriv() })
     const pid = postmasterPid()
-    // A stopped parent does not collect its children.
+    // A stopped parent does not reap its children.
     child.kill('SIGSTOP')
     process.kill(pid, 'SIGKILL')
     await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /), 90_000)
@@ -228,7 +228,7 @@ it('a server left behind by an earlier process is restarted when it is killed', 
 })
 
 describe.runIf(isRoot && isLinux)('as root', () => {
-  it('runs under its own user id, with only the right to pass through folders', async () => {
+  it('runs under its own user id, with one capability that lets it pass through folders', async () => {
     await prepare()
     const postgres = await start()
     const status = readFileSync(`/proc/${postmasterPid()}/status`, 'utf8')
@@ -316,7 +316,7 @@ async function kill(child: ChildProcess): Promise<void> {
 
 async function query(to: { connectionString: string } | null, statement: string) {
   const client = new pg.Client(to?.connectionString)
-  // The statement fails as well, and that failure is what the test waits for.
+  // When the connection breaks, the statement fails too, which the test sees. Without a listener the process would end.
   client.on('error', () => {})
   await client.connect()
   const { rows } = await client.query(statement)
@@ -332,7 +332,7 @@ function postmasterPid(): number {
   return Number(readFileSync(`${dataDir}/postgres/postmaster.pid`, 'utf8').split('\n')[0])
 }
 
-/** A `PATH` whose `setpriv` does not stop a server when its parent is killed: on some systems none can. */
+/** A `PATH` whose `setpriv` ignores `--pdeathsig`, as where a server cannot be stopped with its parent. */
 async function pathWithWeakSetpriv(): Promise<string> {
   const bin = `${folder}/weak`
   await mkdir(bin)

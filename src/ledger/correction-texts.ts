@@ -1,4 +1,4 @@
-/** What the list of an acquirer and the ledger differed about. */
+/** The kinds of record about which an acquirer's list and the ledger can differ. */
 export const correctedSubjects = ['payment', 'return', 'payout'] as const
 export type CorrectedSubject = (typeof correctedSubjects)[number]
 

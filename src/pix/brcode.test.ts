@@ -15,7 +15,7 @@ describe('encodeDynamicBrCode', () => {
     )
   })
 
-  it('writes each of one merchant’s codes independently of the one before', () => {
+  it('writes the same codes with one encoder for many locations as with a new one for each', () => {
     const encode = createDynamicEncoder(merchant)
     const locations = fc.array(fc.stringMatching(/^(https:\/\/)?[a-z0-9./-]{1,69}$/), { minLength: 2 })
     fc.assert(
@@ -94,7 +94,7 @@ describe('decodeBrCode', () => {
       fc.property(
         fc.oneof(
           fc.string(),
-          fc.string().map((rest) => sign(`000201${rest}`)),
+          fc.string().map((rest) => withCrc(`000201${rest}`)),
         ),
         (text) => {
           expect(decodeBrCode(text)).toHaveProperty('ok')
@@ -103,7 +103,7 @@ describe('decodeBrCode', () => {
     )
   })
 
-  it('ignores space around and the case of the CRC', () => {
+  it('ignores space around the code, and the case of the CRC', () => {
     const code = encodeDynamicBrCode({ location, ...merchant })
     expect(decodeBrCode(` ${code.slice(0, -4)}${code.slice(-4).toLowerCase()}\r\n`)).toEqual(decodeBrCode(code))
   })
@@ -111,13 +111,13 @@ describe('decodeBrCode', () => {
   it.each([
     ['characters', 'Açaí', '04'],
     ['bytes', 'Açaí', '06'],
-  ])('reads a name with accents whose length counts %s', (_, name, length) => {
-    const code = sign(`00020126330014br.gov.bcb.pix0111529982247255204000053039865802BR59${length}${name}6003Rio`)
+  ])('reads a name with accents whose length is given in %s', (_, name, length) => {
+    const code = withCrc(`00020126330014br.gov.bcb.pix0111529982247255204000053039865802BR59${length}${name}6003Rio`)
     expect(decodeBrCode(code)).toMatchObject({ ok: true, code: { merchantName: name, merchantCity: 'Rio' } })
   })
 
   it('finds the Pix template after that of another payment system', () => {
-    const code = sign('00020126110007com.foo27330014BR.GOV.BCB.PIX0111529982247255303986540510.005802BR5901A6003Rio')
+    const code = withCrc('00020126110007com.foo27330014BR.GOV.BCB.PIX0111529982247255303986540510.005802BR5901A6003Rio')
     expect(decodeBrCode(code)).toMatchObject({
       ok: true,
       code: { kind: 'static', key: '52998224725', amount: '10.00' },
@@ -129,23 +129,23 @@ describe('decodeBrCode', () => {
   it.each([
     ['malformed', 'nothing', ''],
     ['malformed', 'another text', 'https://example.com'],
-    ['malformed', 'a length past the end', sign(`000201${account}${rest}6299`)],
-    ['malformed', 'a tag that comes twice', sign(`000201${account}${rest}5901B`)],
-    ['malformed', 'a key and a location', sign(`00020126420014br.gov.bcb.pix0111529982247252505a.com${rest}`)],
-    ['malformed', 'neither key nor location', sign(`00020126180014br.gov.bcb.pix${rest}`)],
-    ['malformed', 'another currency', sign(`000201${account}${rest.replace('986', '840')}`)],
-    ['malformed', 'no merchant name', sign(`000201${account}${rest.replace('5901A', '')}`)],
-    ['malformed', 'an amount that is not a number', sign(`000201${account}54041e99${rest}`)],
-    ['malformed', 'a CRC inside another field', sign(`000201${account}${rest}6208`)],
-    ['not_pix', 'another payment system', sign(`00020126110007com.foo${rest}`)],
+    ['malformed', 'a length past the end', withCrc(`000201${account}${rest}6299`)],
+    ['malformed', 'a tag that comes twice', withCrc(`000201${account}${rest}5901B`)],
+    ['malformed', 'a key and a location', withCrc(`00020126420014br.gov.bcb.pix0111529982247252505a.com${rest}`)],
+    ['malformed', 'neither key nor location', withCrc(`00020126180014br.gov.bcb.pix${rest}`)],
+    ['malformed', 'another currency', withCrc(`000201${account}${rest.replace('986', '840')}`)],
+    ['malformed', 'no merchant name', withCrc(`000201${account}${rest.replace('5901A', '')}`)],
+    ['malformed', 'an amount that is not a number', withCrc(`000201${account}54041e99${rest}`)],
+    ['malformed', 'a CRC inside another field', withCrc(`000201${account}${rest}6208`)],
+    ['not_pix', 'another payment system', withCrc(`00020126110007com.foo${rest}`)],
     ['crc_mismatch', 'a wrong CRC', `000201${account}${rest}63040000`],
-    ['too_long', '513 characters', sign(`000201${account}${rest}`).padEnd(513, '0')],
+    ['too_long', '513 characters', withCrc(`000201${account}${rest}`).padEnd(513, '0')],
   ])('answers %s to %s', (reason, _, text) => {
     expect(decodeBrCode(text)).toEqual({ ok: false, reason })
   })
 })
 
-// Codes that real institutions print, with the fields that the manual's readers find. They are kept outside the
+// Codes that real institutions print, with the fields that a reader has to find by the manual. They are kept outside the
 // project.
 const vectorsPath = resolve('../shared/data/brcode-vectors.json')
 
@@ -182,6 +182,6 @@ describe('crc16', () => {
   })
 })
 
-function sign(body: string): string {
+function withCrc(body: string): string {
   return `${body}6304${crc16(`${body}6304`)}`
 }

@@ -76,6 +76,19 @@ describe('an unattributed payment', () => {
     expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
   })
 
+  it('is left to the operator when a part of it was returned under MED', async () => {
+    const { id, endToEnd } = await payUnattributed(service, nextCharge())
+    await returnUnannounced(service, endToEnd, 1)
+    await eventually(async () => {
+      service.clock.advance(15_000)
+      await service.runJob('transactions.poll')
+      return (await findSuspenseOf(service, endToEnd))?.taken_amount === 1
+    })
+    await attributeAll(75)
+    expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held', check_at: null })
+    expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
+  })
+
   it('is not attributed automatically again after an operator has reversed its attribution', async () => {
     const { endToEnd, suspended } = await payUnattributed(service, nextCharge())
     await attributeAll(75)

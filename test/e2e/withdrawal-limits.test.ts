@@ -50,7 +50,7 @@ function expectRefused(answer: Answer<unknown>, ...codes: string[]): void {
 }
 
 describe('the limit', () => {
-  it('of one withdrawal is exact to the cent, and nothing beyond it is stored', async () => {
+  it('of one withdrawal is exact to the cent, and a withdrawal above it is not stored', async () => {
     await limit({ perWithdrawal: 5_000 })
     const before = await service.call<{ total: number }>('/withdrawal')
     expectRefused(await request({ amount: 5_001 }), 'limit_per_withdrawal')
@@ -109,7 +109,7 @@ describe('the limit', () => {
     await expectAccepted({ amount: 2_000 })
   })
 
-  it('refuses as many concurrent withdrawals as exceed it together', async () => {
+  it('accepts only as many concurrent withdrawals as fit into it', async () => {
     await limit({ perDay: 5_000 })
     const answers = await Promise.all(Array.from({ length: 16 }, async () => await request({ amount: 1_000 })))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
@@ -146,7 +146,7 @@ describe('the guard against duplicates', () => {
     const pending = async () => (await service.call<{ data: unknown[] }>('/withdrawal?status=PENDING')).body.data
     await eventually(
       async () => (await pending()).length === 1,
-      () => 'the other one has not left',
+      () => 'the first withdrawal is still pending',
     )
     expect(await pending()).toEqual([shown])
     service.clock.advance(hour)
@@ -156,7 +156,7 @@ describe('the guard against duplicates', () => {
     expect((await act(service, body.id, 'cancel')).body).toMatchObject({ status: 'CANCELED' })
   })
 
-  it('applies to the end of its window, and no longer', async () => {
+  it('applies until its window ends, and not from then on', async () => {
     expect((await pair(600_000 - 1)).body.hold).toBe('duplicate')
     expect((await pair(600_000)).body.hold).toBeUndefined()
     await limit({ duplicateWindowSeconds: 60 })
@@ -173,8 +173,9 @@ describe('the guard against duplicates', () => {
     expect((await pair(0, { pixKey: { key: randomUUID(), type: 'EVP' } })).body.hold).toBeUndefined()
   })
 
-  it('ignores one that did not leave', async () => {
+  it('ignores an earlier withdrawal that failed', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
+    // The simulated bank rejects this amount.
     const failed = await expectAccepted({ pixKey, amount: 900_003 })
     await untilWithdrawal(service, failed, 'FAILED')
     await expectAccepted({ pixKey, amount: 900_003 })
@@ -186,7 +187,7 @@ describe('the guard against duplicates', () => {
     expect(answers.map(({ body }) => body.hold ?? 'none').sort()).toEqual([...Array(7).fill('duplicate'), 'none'])
   })
 
-  it('releases once what its merchant confirms, and gives the same answer again', async () => {
+  it('releases what its merchant confirms, answers a repeated confirmation, and confirms nothing that was not held', async () => {
     const pending = await pair(1_000)
     const body = { pixKey: { key: randomUUID(), type: 'EVP' } }
     const confirmed = await act(service, pending.body.id, 'confirm')
@@ -194,14 +195,14 @@ describe('the guard against duplicates', () => {
     expect(confirmed.body).not.toHaveProperty('hold')
     await untilWithdrawal(service, pending.body.id, 'PROCESSED')
     expect((await act(service, pending.body.id, 'confirm')).body.status).toBe('PROCESSED')
-    const never = await expectAccepted(body)
-    expect(refusal(await act(service, never, 'confirm'))).toEqual([
+    const released = await expectAccepted(body)
+    expect(refusal(await act(service, released, 'confirm'))).toEqual([
       'withdrawal_not_possible',
       'hold not_pending_review',
     ])
   })
 
-  it('repeats the first answer with its hold, even after the confirmation', async () => {
+  it('answers a repeated key as the first time, with the hold, even after the confirmation', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     await expectAccepted({ pixKey })
     const again = { pixKey, idempotencyKey: randomUUID() }

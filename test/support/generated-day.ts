@@ -34,9 +34,9 @@ export type GeneratedDay = {
 }
 
 /**
- * A day in the ledger and at a bank, derived from a seed: `agreeing` payments that agree, a fiftieth as many records of
- * each other kind, and `each` discrepancies of each class but `unreadable`. Rows are written in their final state; the
- * ledger is posted.
+ * A day in the ledger and at a bank, derived from a seed: `agreeing` payments that agree; a fiftieth as many refunds,
+ * payouts, payments in suspense and payments just outside of the day, which agree too; and `each` discrepancies of each
+ * class but `unreadable`. Rows are written in their final state, and their transfers are posted to the ledger.
  */
 export async function generateDay(
   db: Db,
@@ -72,7 +72,7 @@ export async function generateDay(
   function endToEndId(at: Date): string {
     serial += 1
     const minute = at.toISOString().replace(/[-T:]/g, '').slice(0, 12)
-    // The ids are not in the order of time within a minute: the comparison sorts by them.
+    // Not in the order of time within a minute: the comparison sorts by id, and must not depend on the time.
     return `E12345678${minute}${random
       .below(36 ** 4)
       .toString(36)
@@ -119,10 +119,10 @@ export async function generateDay(
   }
 
   /** A payment of our transaction, as the ledger has it. */
-  function addPosted(payment: BankPayment, postedAt: Date, last: string[] = []): Transaction {
+  function addPosted(payment: BankPayment, postedAt: Date, laterStatuses: string[] = []): Transaction {
     const { endToEndId: end_to_end, amount, at } = payment
     const createdAt = new Date('2026-10-01T00:00:00.000Z')
-    const statuses = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID', ...last]
+    const statuses = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID', ...laterStatuses]
     const made = transaction({
       statuses,
       status_dates: statuses.map((_, place) => (place < 2 ? createdAt : postedAt)),
@@ -213,7 +213,7 @@ export async function generateDay(
   }
 
   const differs = (name: DifferenceClass, reference: string) => expected.add(`${name} ${reference}`)
-  /** Calls `make` with the numbers from 0 to below `count`. */
+  /** Calls `make` with 0, 1 … `count` - 1. */
   const times = (count: number, make: (index: number) => void) => {
     for (let index = 0; index < count; index += 1) make(index)
   }
@@ -240,7 +240,7 @@ export async function generateDay(
     paidOut(at, { payoutId, amount })
   })
   times(some, () => suspended.push(atBank(inDay())))
-  // Records a few minutes outside of the day, on both sides.
+  // Payments up to nine minutes before the day or after it, at the bank and in the ledger.
   times(some, (index) => {
     const awayMs = (1 + random.below(9)) * minuteMs
     const edge = index % 2 === 0 ? generatedDay.from.getTime() - awayMs : generatedDay.to.getTime() + awayMs
@@ -282,6 +282,7 @@ export async function generateDay(
     differs('fee', payment.endToEndId)
   })
   times(each, (index) => {
+    // Every tenth is the second payment of a charge whose first one is missing in the ledger.
     const first = index % 10 === 0 ? unposted[index / 10] : undefined
     const at = first ? new Date(first.at.getTime() + 1_000) : inDay()
     const txid = first?.txid ?? random.pick(agreed)?.txid ?? null
@@ -316,7 +317,7 @@ export async function generateDay(
       return differs('return', payment.endToEndId)
     }
     const { payment, id, amount } = refunded(at, kind === 4 ? 'PROCESSING' : 'REFUNDED', paidAt)
-    // Kind 2 is only in the ledger.
+    // Kind 2 is only in the ledger. Kind 3 has another amount at the bank. Kind 4 is not yet final in the ledger.
     if (kind === 3) payment.returns.push({ id, amount: amount + 1 + random.below(100), at, nature: 'ORIGINAL' })
     if (kind === 4) payment.returns.push({ id, amount, at, nature: 'ORIGINAL' })
     return differs('return', payment.endToEndId)
@@ -327,7 +328,7 @@ export async function generateDay(
     if (kind === 0) return differs('payout', paidOut(at, { amount: 1 + random.below(5_000) }).endToEndId)
     const state = kind === 3 ? 'PROCESSING' : kind === 4 ? 'FAILED' : 'PROCESSED'
     const { payoutId, amount } = withdrawn(at, state)
-    // Kind 1 is only in the ledger.
+    // Kind 1 is only in the ledger. Kind 2 has another amount at the bank. Kinds 3 and 4 are paid there only.
     if (kind === 2) paidOut(at, { payoutId, amount: amount + 1 + random.below(100) })
     if (kind > 2) paidOut(at, { payoutId, amount })
     return differs('payout', payoutId)

@@ -70,15 +70,15 @@ final class Gateway extends \WC_Payment_Gateway
         ];
     }
 
-    /** Saves the settings, and says at once whether Guichê accepts them. */
+    /** Saves the settings. If none is missing, it checks the webhook secret's form and tries the credentials. */
     public function process_admin_options(): bool
     {
         $client = [$this->get_option('base_url'), $this->get_option('client_id')];
         $isSaved = parent::process_admin_options();
-        // Created before the first checkout: two checkouts at once would each create an id.
+        // This creates the id of this shop now: two first checkouts at once would each create one.
         Plugin::installation();
         if ($client !== [$this->get_option('base_url'), $this->get_option('client_id')]) {
-            // Another client has another feed.
+            // Other credentials have their own event feed, where the saved position means nothing.
             Schedule::forget();
         }
         if (!Plugin::isConfigured()) {
@@ -116,7 +116,7 @@ final class Gateway extends \WC_Payment_Gateway
             }
             Charges::create($order);
         } catch (GuicheException | \InvalidArgumentException $error) {
-            // The order stays as it is. Unless the PSP refused the charge, the next try sends the same key, so that a
+            // The order keeps its status. Unless the PSP refused the charge, the next try sends the same key, so that a
             // lost answer makes no second charge.
             Plugin::log('error', 'A charge could not be created', ['order' => $order->get_id(), 'error' => $error->getMessage()]);
             wc_add_notice(__('The Pix code could not be created. Try again in a moment, or choose another way to pay.', 'guiche-for-woocommerce'), 'error');
@@ -156,7 +156,7 @@ final class Gateway extends \WC_Payment_Gateway
             return new \WP_Error('guiche', $error->getMessage());
         } catch (GuicheException $error) {
             Plugin::log('error', 'A refund could not be requested', ['order' => $order->get_id(), 'error' => $error->getMessage()]);
-            // WooCommerce deletes its record now. If Guichê has carried the refund out, the check records it.
+            // WooCommerce deletes its record now. If Guichê did refund, the check records it again.
             Schedule::checkSoon($order->get_id(), (string) $order->get_meta(Charges::PAID_BY));
             return new \WP_Error('guiche', Charges::explainRefund($error));
         }

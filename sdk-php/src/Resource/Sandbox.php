@@ -66,8 +66,8 @@ final class Sandbox
     }
 
     /**
-     * The simulated bank, which received the payment, returns it or `amount` cents of it under MED, without a dispute
-     * before.
+     * The simulated bank returns a payment that it received for you, or `amount` cents of it, under MED without a
+     * dispute before.
      *
      * @param SandboxReturn $input
      * @param Options $options

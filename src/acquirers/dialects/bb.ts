@@ -12,6 +12,7 @@ export const bb = dialect({
     token: { scopes: standardScopes },
     paths: under('/pix/v2'),
     query: { 'gw-dev-app-key': '{appKey}' },
+    // Five are allowed, but four days that begin at noon are on five dates.
     list: { daysMax: 4 },
   },
   callbackUrlMax: 140,
@@ -22,7 +23,7 @@ export const bb = dialect({
     'https://www.abstra.io/docs/tools/connectors/providers/banco-do-brasil',
   ],
   unconfirmed: [
-    'An empty list of Pix is answered with 404, according to programs in production: read as empty.',
+    'That an empty list of Pix is answered with 404, as programs in production report: it is read as empty.',
     'The sandbox’s hosts: the portal of 2025 names api-pix.hm.bb.com.br for calls with a certificate.',
     'That a list may span five days at most; other programs request longer ranges of /pix.',
   ],

@@ -4,7 +4,7 @@ import { Guiche, GuicheError } from '../../../sdk/src/index.ts'
 import { readJsonFile } from '../../lib/json-file.ts'
 import type { SandboxFile } from '../../sandbox-client.ts'
 
-/** A merchant's credentials, and where the service is. */
+/** A merchant's credentials, and where the service is. `webhookSecret` is null if it is not known. */
 export type Connection = Omit<SandboxFile, 'webhookSecret'> & { webhookSecret: string | null }
 
 export type ConnectOptions = { url?: string; clientId?: string; clientSecret?: string }
@@ -12,7 +12,10 @@ export type ConnectOptions = { url?: string; clientId?: string; clientSecret?: s
 /** The options that name a service and a client, for every command that talks to the HTTP API. */
 export function withConnection(command: Command): Command {
   return command
-    .option('--url <url>', 'address of the service (or GUICHE_URL; default: that of DATA_DIR/sandbox.json)')
+    .option(
+      '--url <url>',
+      'address of the service (or GUICHE_URL; default, if no client is given: that of DATA_DIR/sandbox.json)',
+    )
     .option('--client-id <id>', 'client id (or GUICHE_CLIENT_ID)')
     .option('--client-secret <secret>', 'client secret; better GUICHE_CLIENT_SECRET, which other users cannot see')
 }
@@ -37,7 +40,7 @@ export async function findConnection(options: ConnectOptions): Promise<Connectio
     GUICHE_CLIENT_SECRET: clientSecret,
   }).flatMap(([name, value]) => (value ? [] : [name]))
   throw new Error(
-    `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing. Set GUICHE_URL, GUICHE_CLIENT_ID and GUICHE_CLIENT_SECRET, in the environment or in .env. On the machine of a sandbox, run the command where ${sandboxPath()} is.`,
+    `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing. Set GUICHE_URL, GUICHE_CLIENT_ID and GUICHE_CLIENT_SECRET, in the environment or in .env. Or, on the machine of a sandbox, run the command in the folder of the service, so that it finds ${sandboxPath()}.`,
   )
 }
 
@@ -51,6 +54,7 @@ export async function connect(options: ConnectOptions): Promise<{ guiche: Guiche
  */
 export async function requireSandbox(guiche: Guiche): Promise<void> {
   try {
+    // Any operation of the sandbox would do: without a sandbox, none exists.
     await guiche.sandbox.personality()
   } catch (error) {
     if (!(error instanceof GuicheError) || error.code !== 'not_found') throw error

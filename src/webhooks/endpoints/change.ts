@@ -50,7 +50,7 @@ export async function createEndpoint(
       ...{ created_at: now, updated_at: now, failing_since: null, disabled_at: null, disabled_reason: null },
     }
     assertMayReceive(row.event_types)
-    if (!(await insertEndpoint(tx, row))) throw isRegistered()
+    if (!(await insertEndpoint(tx, row))) throw alreadyRegistered()
     await recordAction(tx, {
       by,
       action: 'webhook-endpoint.create',
@@ -64,8 +64,9 @@ export async function createEndpoint(
 }
 
 /**
- * Changes an endpoint. With another URL, its unfinished deliveries go there. Disabled, it receives no more events, and
- * its unfinished deliveries are canceled. Enabled again, it receives the events from now on.
+ * Changes an endpoint. If its URL changes, its unfinished deliveries go to the new one. If it is disabled, it receives
+ * no more events, and its unfinished deliveries are canceled. If it is enabled again, it receives the events from then
+ * on.
  */
 export async function changeEndpoint(
   { db, clock }: Deps,
@@ -78,25 +79,25 @@ export async function changeEndpoint(
   }: Target & { input: Static<typeof ChangeEndpointBody>; assertMayReceive?: AssertMay },
 ): Promise<EndpointRow> {
   return await db.transaction(async (tx) => {
-    // Otherwise, of two concurrent changes to the same URL, one would fail with the error of the unique index.
+    // Otherwise, if two endpoints got the same URL at once, one change would fail with the error of the unique index.
     await lockClient(tx, merchantId)
     const before = await lockEndpoint(tx, { merchantId, endpointId })
     if (!before) throw unknownEndpoint()
     const now = clock.now()
     const url = input.url ?? before.url
-    const isEnabled = input.enabled === true && before.disabled_at !== null
+    const isEnabledAgain = input.enabled === true && before.disabled_at !== null
     const row: EndpointRow = {
       ...before,
       ...{ url, receiver: receiverOf(url), updated_at: now },
       ...(input.description !== undefined && { description: input.description }),
       ...(input.eventTypes && { event_types: toStored(input.eventTypes) }),
-      ...((isEnabled || url !== before.url) && { failing_since: null }),
-      ...(isEnabled && { disabled_at: null, disabled_reason: null }),
-      // Also if Guichê disabled it: as disabled by request, no alert names it any more.
+      ...((isEnabledAgain || url !== before.url) && { failing_since: null }),
+      ...(isEnabledAgain && { disabled_at: null, disabled_reason: null }),
+      // Also if Guichê had disabled it: alerts name only endpoints that Guichê disabled.
       ...(input.enabled === false && { disabled_at: before.disabled_at ?? now, disabled_reason: 'request' }),
     }
-    if (input.url !== undefined || input.eventTypes || isEnabled) assertMayReceive(row.event_types)
-    if (!(await updateEndpoint(tx, row))) throw isRegistered()
+    if (input.url !== undefined || input.eventTypes || isEnabledAgain) assertMayReceive(row.event_types)
+    if (!(await updateEndpoint(tx, row))) throw alreadyRegistered()
     const details = { ...detailsOf(row), isDisabled: row.disabled_at !== null }
     await recordAction(tx, { by, action: 'webhook-endpoint.change', merchantId, recordId: endpointId, details, now })
     await enqueueEndpointChange(tx, row)
@@ -140,7 +141,7 @@ export async function rotateEndpointSecret(
   return await rotateWebhookSecret(db, { key, ...secret, now, overlapMs: overlapHours * 3_600_000, by })
 }
 
-/** Enqueues, in this commit, the job that applies the change to the deliveries that wait for their next attempt. */
+/** Enqueues, in this transaction, the job that applies the change to the deliveries that wait for their next attempt. */
 export async function enqueueEndpointChange(
   tx: Tx,
   { merchant_id: merchantId, id: endpointId }: EndpointRow,
@@ -152,7 +153,7 @@ export async function enqueueEndpointChange(
   })
 }
 
-/** Without the path and query of the URL, which may hold secrets. */
+/** For the audit log: of the URL only its origin, because its path and query may hold secrets. */
 export function detailsOf({ receiver, event_types }: EndpointRow) {
   return { receiver, eventTypes: event_types ?? [allTypes] }
 }
@@ -165,7 +166,7 @@ function toStored(types: string[]): string[] | null {
   return types.includes(allTypes) ? null : types
 }
 
-function isRegistered(): AppError {
+function alreadyRegistered(): AppError {
   const message = 'is registered already: change the endpoint that has it'
   return invalidField('url', 'duplicate', message)
 }

@@ -14,7 +14,7 @@ const amount = 2590
 
 type Scenario = { behaviour: Behaviour; expirationSeconds?: number; after?: 'openDispute' | 'returnPayment' }
 
-/** What happens to a new charge: how it is paid, and what follows. */
+/** How the simulated payer and bank behave with a new charge (`honest`: all goes well), and what follows the payment. */
 const scenarios = {
   pay: { behaviour: 'honest' },
   twice: { behaviour: 'twice' },
@@ -29,7 +29,7 @@ const scenarios = {
 type Name = keyof typeof scenarios
 const names = Object.keys(scenarios) as Name[]
 
-/** One button per scenario: it creates a charge, runs the scenario and leads to the record. */
+/** One button per scenario: it creates a charge, runs the scenario and links to the transaction. */
 export function Scenarios({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
