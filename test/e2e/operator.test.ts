@@ -127,7 +127,9 @@ describe('guiche transaction explain', () => {
     const id = await pay(123_456)
     const text = await cli.read(['transaction', 'explain', id.replaceAll('-', '').toUpperCase()])
     expect(text).toMatch(
-      new RegExp(`^transaction ${id}\nR\\$ 1\\.234,56, client ${client}, acquirer simulator, E\\w{31}; times are UTC\n\n`),
+      new RegExp(
+        `^transaction ${id}\nR\\$ 1\\.234,56, client ${client}, acquirer simulator, E\\w{31}; times are UTC\n\n`,
+      ),
     )
     expect(text).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}status {4}PAID$/m)
     expect(text).toMatch(/\n\nPAID: R\$ 1\.234,56 arrived at .*\. No webhook: it was created without a webhookUrl\.\n$/)
