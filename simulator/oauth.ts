@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../src/lib/clock.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson } from './http.ts'
 import type { Quirks } from './quirks.ts'
@@ -15,7 +15,7 @@ const scopes = [
   'gn.infractions.write',
 ]
 
-type Deps = { clock: Clock; tokenKey: Buffer; quirks: Quirks }
+type Deps = { clock: Clock; tokenKey: KeyObject; quirks: Quirks }
 
 /**
  * `POST` to the token endpoint: client credentials in HTTP Basic or in the body, the grant as a form or as JSON, as the
@@ -75,7 +75,7 @@ export function createScopeReader({ clock, tokenKey }: Pick<Deps, 'clock' | 'tok
   }
 }
 
-function verify(tokenKey: Buffer, authorization: string): Token | null {
+function verify(tokenKey: KeyObject, authorization: string): Token | null {
   const match = /^Bearer ((\d{1,12})\.(\d{1,10})\.[A-Za-z0-9_-]+)$/i.exec(authorization)
   const [expiresAt, mask] = [Number(match?.[2]), Number(match?.[3])]
   if (!match || !sameText(match[1] ?? '', sign(tokenKey, expiresAt, mask))) return null
@@ -135,7 +135,7 @@ function toMask(granted: string[]): number {
   return granted.reduce((mask, scope) => mask | (1 << scopes.indexOf(scope)), 0)
 }
 
-function sign(key: Buffer, expiresAt: number, mask: number): string {
+function sign(key: KeyObject, expiresAt: number, mask: number): string {
   const signed = `${expiresAt}.${mask}`
   return `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`
 }

@@ -21,7 +21,7 @@ export type ChargeRow = {
 export type ChargeWithPixes = ChargeRow & { pixes: PixRow[] }
 
 /** The network's secrets, created once and shared by all processes on the database. */
-export type NetworkSecrets = { tokenKey: Buffer; locationKey: KeyObject; signingJwk: string }
+export type NetworkSecrets = { tokenKey: KeyObject; locationKey: KeyObject; signingJwk: string }
 
 // Any constant that nothing else in the database locks: the bytes of "simulatr".
 const schemaLock = '8316298538013258866'
@@ -164,7 +164,7 @@ export async function loadSecrets(pool: pg.Pool, signingJwk: string): Promise<Ne
   const { rows } = await pool.query<{ name: string; value: string }>(`select name, value from simulator.secrets`)
   const kept = new Map(rows.map((row) => [row.name, row.value]))
   return {
-    tokenKey: Buffer.from(kept.get('token_key') ?? '', 'base64url'),
+    tokenKey: createSecretKey(kept.get('token_key') ?? '', 'base64url'),
     locationKey: createSecretKey(kept.get('location_key') ?? '', 'base64url'),
     signingJwk: kept.get('signing_jwk') ?? '',
   }

@@ -25,8 +25,8 @@ export function explainCommand(group: Command): void {
 
 function toText({ type, id, amount, clientId, endToEnd, timeline, summary, ...rest }: Explanation): string {
   const { acquirer, otherAcquirers: others } = rest
-  const by = others.length > 0 ? `${acquirer} (and requested from ${others.join(', ')})` : acquirer
-  const head = `${type} ${id}\n${inReais(amount)}, client ${clientId}, acquirer ${by}${endToEnd ? `, ${endToEnd}` : ''}; times are UTC\n`
+  const acquirers = others.length > 0 ? `${acquirer} (also requested from ${others.join(', ')})` : acquirer
+  const head = `${type} ${id}\n${inReais(amount)}, client ${clientId}, acquirer ${acquirers}${endToEnd ? `, ${endToEnd}` : ''}; times are UTC\n`
   const lines = timeline.map(
     ({ at, kind, what }) =>
       `${at.toISOString().replace('T', ' ').replace('Z', '')}  ${kind.padEnd(8)}  ${toPlain(what)}`,

@@ -51,48 +51,45 @@ it('the example shops show the same page', async () => {
 })
 
 describe.each(examples)('examples/$name', ({ name, needs: [command = '', ...args], build, start }) => {
-  it.skipIf(spawnSync(command, args, { stdio: 'ignore' }).status !== 0)(
-    'ships a paid order once, whatever calls its webhook and however Guichê answers',
-    async () => {
-      const { url: shop, said } = await startShop(name, start, build)
-      expect(await (await fetch(shop)).text()).toContain('Comprar com Pix')
+  it.skipIf(spawnSync(command, args, { stdio: 'ignore' }).status !== 0)('ships a paid order once', async () => {
+    const { url: shop, said } = await startShop(name, start, build)
+    expect(await (await fetch(shop)).text()).toContain('Comprar com Pix')
 
-      const created = (await (await fetch(`${shop}/orders`, { method: 'POST' })).json()) as Order
-      expect(created).toMatchObject({ status: 'PENDING', code: expect.stringMatching(/^000201/) })
-      expect(created.qrCode).toMatch(/^data:image\/png;base64,/)
-      const [transaction] = await guiche.transactions.list({ externalCode: created.id }).all()
-      const returnUrl = `${shop}/?order=${created.id}`
-      expect(transaction).toMatchObject({ amount: 2590, status: 'PIX_QRCODE_GENERATED', returnUrl })
-      expect(await (await fetch(created.paymentUrl)).text()).toContain(`href="${returnUrl}`)
+    const created = (await (await fetch(`${shop}/orders`, { method: 'POST' })).json()) as Order
+    expect(created).toMatchObject({ status: 'PENDING', code: expect.stringMatching(/^000201/) })
+    expect(created.qrCode).toMatch(/^data:image\/png;base64,/)
+    const [transaction] = await guiche.transactions.list({ externalCode: created.id }).all()
+    const returnUrl = `${shop}/?order=${created.id}`
+    expect(transaction).toMatchObject({ amount: 2590, status: 'PIX_QRCODE_GENERATED', returnUrl })
+    expect(await (await fetch(created.paymentUrl)).text()).toContain(`href="${returnUrl}`)
 
-      const event = createTestEvent('transaction.paid', { externalCode: created.id, amountPaid: 2590, sequence: 99 })
-      expect(await send(shop, `whsec_${btoa('of somebody else')}`, event)).toBe(401)
-      const little = createTestEvent('transaction.paid', { externalCode: created.id, amountPaid: 1, sequence: 1 })
-      expect(await send(shop, secret, little)).toBe(204)
-      expect(await readOrder(shop, created.id)).toMatchObject({ status: 'PENDING' })
+    const event = createTestEvent('transaction.paid', { externalCode: created.id, amountPaid: 2590, sequence: 99 })
+    expect(await send(shop, `whsec_${btoa('of somebody else')}`, event)).toBe(401)
+    const little = createTestEvent('transaction.paid', { externalCode: created.id, amountPaid: 1, sequence: 1 })
+    expect(await send(shop, secret, little)).toBe(204)
+    expect(await readOrder(shop, created.id)).toMatchObject({ status: 'PENDING' })
 
-      await guiche.sandbox.pay({ uri: created.code })
-      await expect.poll(async () => (await readOrder(shop, created.id)).status).toBe('PAID')
-      expect((await fetch(`${shop}/orders/of-nobody`)).status).toBe(404)
+    await guiche.sandbox.pay({ uri: created.code })
+    await expect.poll(async () => (await readOrder(shop, created.id)).status).toBe('PAID')
+    expect((await fetch(`${shop}/orders/of-nobody`)).status).toBe(404)
 
-      const shipments = () =>
-        said()
-          .split('\n')
-          .filter((line) => line === `ship ${created.id}`)
-      await expect.poll(shipments).toHaveLength(1)
-      await refundInPart(guiche, transaction?.id ?? '')
-      expect(shipments()).toHaveLength(1)
-      expect(await readOrder(shop, created.id)).toMatchObject({ status: 'PAID' })
+    const shipments = () =>
+      said()
+        .split('\n')
+        .filter((line) => line === `ship ${created.id}`)
+    await expect.poll(shipments).toHaveLength(1)
+    await refundInPart(guiche, transaction?.id ?? '')
+    expect(shipments()).toHaveLength(1)
+    expect(await readOrder(shop, created.id)).toMatchObject({ status: 'PAID' })
 
-      await revokeTokens()
-      expect((await fetch(`${shop}/orders`, { method: 'POST' })).ok).toBe(true)
+    await revokeTokens()
+    expect((await fetch(`${shop}/orders`, { method: 'POST' })).ok).toBe(true)
 
-      proxy.plan('POST /transaction', { status: 429, headers: { 'retry-after': '2' } })
-      const sentAt = performance.now()
-      expect((await fetch(`${shop}/orders`, { method: 'POST' })).ok).toBe(true)
-      expect(performance.now() - sentAt).toBeGreaterThan(1_950)
-    },
-  )
+    proxy.plan('POST /transaction', { status: 429, headers: { 'retry-after': '2' } })
+    const sentAt = performance.now()
+    expect((await fetch(`${shop}/orders`, { method: 'POST' })).ok).toBe(true)
+    expect(performance.now() - sentAt).toBeGreaterThan(1_950)
+  })
 })
 
 /** As when an operator revokes the client's tokens. */
