@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { manualClock } from '../test/support/clock.ts'
-import { createTestDatabase, type TestDatabase } from '../test/support/database.ts'
+import { connectWithTimeout, createTestDatabase, type TestDatabase } from '../test/support/database.ts'
 import { eventually } from '../test/support/webhooks.ts'
 import { findMet } from './alerts/conditions.ts'
 import { listActions } from './audit/store.ts'
 import { saveSetting } from './auth/store.ts'
-import { type Db, type Sql, sql, toDb } from './db/sql.ts'
+import { type Db, type Sql, sql } from './db/sql.ts'
 import { freezePayouts, releasePayouts } from './ledger/payout-freeze.ts'
 import { post } from './ledger/post.ts'
 import { findPayoutFreeze } from './ledger/store.ts'
@@ -221,7 +220,7 @@ it('freezes payouts when it finds an inconsistency, and logs it', async () => {
 
 describe('a long statement', () => {
   it('is not subject to the statement time-out of the pool', async () => {
-    const limited = toDb(new pg.Pool({ max: 1, connectionString: database.connectionString, statement_timeout: 2_000 }))
+    const limited = connectWithTimeout(database, 2_000)
     const lock = await lockTable('withdrawals')
     const { verify, runs } = startProcess({ on: limited })
     const released = eventually(lock.isAwaited)

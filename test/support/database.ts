@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import { inject } from 'vitest'
 import { asAdministrator } from '../../src/db/embedded.ts'
-import { connect, type Db, raw, sql } from '../../src/db/sql.ts'
+import { connect, type Db, raw, sql, toDb } from '../../src/db/sql.ts'
 
 export type TestDatabase = { db: Db; connectionString: string; drop(): Promise<void> }
 
@@ -30,6 +31,14 @@ async function createDatabase(how: string): Promise<TestDatabase> {
       await runOnServer(`drop database ${name} with (force)`)
     },
   }
+}
+
+/** One more connection to a database, whose statements are canceled after `timeoutMs`. */
+export function connectWithTimeout({ connectionString }: TestDatabase, timeoutMs: number): Db {
+  const pool = new pg.Pool({ max: 1, connectionString, statement_timeout: timeoutMs })
+  // `pool.end()` does not wait until the server has closed them: dropping the database may close them first.
+  pool.on('error', () => {})
+  return toDb(pool)
 }
 
 /** Merchants for tests below the API, each with a client of the same id. */

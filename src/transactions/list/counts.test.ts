@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { manualClock } from '../../../test/support/clock.ts'
-import { addMerchants, createTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
-import { type Db, raw, sql, toDb } from '../../db/sql.ts'
+import {
+  addMerchants,
+  connectWithTimeout,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../../test/support/database.ts'
+import { type Db, raw, sql } from '../../db/sql.ts'
 import { dayOf } from '../../lib/brasilia.ts'
 import type { TransactionStatus } from '../status.ts'
 import { type CountedFilters, countByDays, foldCounts } from './count-store.ts'
@@ -247,7 +251,7 @@ it('continues with the next merchant when one cannot be counted', async () => {
 })
 
 it('counts a merchant for longer than the pool lets a statement run', async () => {
-  const limited = toDb(new pg.Pool({ connectionString: database.connectionString, statement_timeout: 2_000 }))
+  const limited = connectWithTimeout(database, 2_000)
   const holder = await db.pool.connect()
   await holder.query('begin')
   await holder.query('lock table transaction_counts in share update exclusive mode')
