@@ -145,8 +145,8 @@ export async function createApp(given: AppDeps): Promise<Server> {
     findMerchant: async (clientId) => {
       const client = await directory.find(clientId)
       if (!client) return null
-      const { merchant_id: merchantId, name: merchantName, moved_to_address: movedTo } = client
-      return { merchantId, clientId, merchantName, movedTo }
+      const { merchant_id: merchantId, name: merchantName, moved_to_address: movedToAddress } = client
+      return { merchantId, clientId, merchantName, movedToAddress }
     },
   })
 

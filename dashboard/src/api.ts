@@ -23,7 +23,7 @@ export class ApiError extends Error {
 
 let csrfToken = ''
 let client: string | null = null
-let onSignedOut = async () => false
+let waitForSignIn = async () => false
 
 export function keepCsrfToken(token: string): void {
   csrfToken = token
@@ -43,8 +43,8 @@ export function actingMerchant(): string | null {
  * Sets what to do when the session has ended. The listener resolves to true when the same user has signed in again:
  * then the refused request is sent again.
  */
-export function onSignOut(listener: () => Promise<boolean>): void {
-  onSignedOut = listener
+export function onSessionEnded(listener: () => Promise<boolean>): void {
+  waitForSignIn = listener
 }
 
 /**
@@ -60,7 +60,7 @@ const sessionFetch: typeof fetch = async (input, init) => {
     .json()
     .catch(() => ({}))
   if (problem.code !== 'not_signed_in' && problem.code !== 'missing_token') return response
-  return (await onSignedOut()) ? await sendInSession(input, init, acting) : response
+  return (await waitForSignIn()) ? await sendInSession(input, init, acting) : response
 }
 
 async function sendInSession(

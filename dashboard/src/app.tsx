@@ -2,7 +2,7 @@ import { Center, Loader, MantineProvider } from '@mantine/core'
 import { MutationCache, QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Route, Router, Switch, useLocation } from 'wouter'
-import { ApiError, fieldErrorsOf, keepCsrfToken, onSignOut, request } from './api.ts'
+import { ApiError, fieldErrorsOf, keepCsrfToken, onSessionEnded, request } from './api.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { ErrorNotice } from './components/error-notice.tsx'
 import { confirmLeaving } from './components/leave-warning.tsx'
@@ -147,7 +147,7 @@ function useEndedSession() {
   }, [])
   useEffect(
     () =>
-      onSignOut(async () => {
+      onSessionEnded(async () => {
         // Only a user who was signed in sees the message that the session ended.
         if (!queries.getQueryData(sessionKey)) return false
         setEnded(true)
@@ -177,12 +177,15 @@ function useEndedSession() {
 
 const refresher = createRefresher(queries)
 
-/** Follows what changes at the service. `session` identifies the session, and is null while nobody is signed in. */
+/**
+ * Follows what changes at the service. `session` identifies the session, and is null while nobody is signed in, and
+ * until a user has set up the second factor that they need.
+ */
 function useChanges(session: string | null): void {
   useEffect(() => {
     if (session === null) return
     let isStopped = false
-    // This also finds out that the session has ended, as any request does.
+    // If the session has ended, this request is refused like any other, and `useEndedSession` takes over.
     const readSession = async () => {
       const answer = await request<Session>('GET', '/session').catch(() => null)
       if (answer !== null && !isStopped) takeSession(answer)
@@ -208,15 +211,15 @@ function Screens() {
   const client = useClient()
   if (needsSecondFactor) return <Account />
   const shown = screens.filter(
-    ({ permission, isOperators }) =>
-      (permission === null || permissions.includes(permission)) && !(isOperators && merchant !== null),
+    ({ permission, isForOperator }) =>
+      (permission === null || permissions.includes(permission)) && !(isForOperator && merchant !== null),
   )
   return (
     <Switch>
       {shown.flatMap(({ paths, Screen }) =>
         paths.map((path) => (
           <Route key={path} path={path}>
-            {/* Another merchant or record has a new screen, without the dialogs and figures of the former one. */}
+            {/* The key mounts a new screen for another merchant or record: open dialogs and amounts do not stay. */}
             <Screen key={`${location} ${client}`} />
           </Route>
         )),

@@ -9,7 +9,7 @@ export type ScreenEntry = {
   /** Null: everyone who is signed in. */
   permission: string | null
   /** Only users of the operator. */
-  isOperators?: boolean
+  isForOperator?: boolean
   icon?: Icon
 }
 
@@ -100,7 +100,7 @@ export const screens: ScreenEntry[] = [
     name: 'reconciliation',
     paths: ['/reconciliation'],
     permission: 'reconciliation.read',
-    isOperators: true,
+    isForOperator: true,
     icon: 'reconciliation',
     Screen: screen(async () => await import('./screens/reconciliation/reconciliation.tsx')),
   },
@@ -108,14 +108,14 @@ export const screens: ScreenEntry[] = [
     name: 'closed-day',
     paths: ['/reconciliation/days/:acquirer/:day'],
     permission: 'reconciliation.read',
-    isOperators: true,
+    isForOperator: true,
     Screen: screen(async () => await import('./screens/reconciliation/day.tsx')),
   },
   {
     name: 'suspense-payment',
     paths: ['/reconciliation/suspense/:id'],
     permission: 'reconciliation.read',
-    isOperators: true,
+    isForOperator: true,
     Screen: screen(async () => await import('./screens/reconciliation/suspense-payment.tsx')),
   },
   {

@@ -106,8 +106,8 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
   // Nobody has this permission if real acquirers are configured.
   const isSimulated = permissions.includes('sandbox.use')
   const permitted = screens.filter(
-    ({ permission, isOperators }) =>
-      (permission === null || permissions.includes(permission)) && !(isOperators && merchant !== null),
+    ({ permission, isForOperator }) =>
+      (permission === null || permissions.includes(permission)) && !(isForOperator && merchant !== null),
   )
   // Only a list has a count, not the screen of one record.
   const waiting = useAttentionCount(permitted.find(({ paths }) => paths[0] === location)?.name)

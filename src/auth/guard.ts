@@ -149,8 +149,8 @@ function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string
       about: { clientId: client.client_id },
     })
   }
-  const { merchant_id: merchantId, client_id: clientId, name: merchantName, moved_to_address: movedTo } = client
-  return { merchantId, clientId, merchantName, movedTo, may }
+  const { merchant_id: merchantId, client_id: clientId, name: merchantName, moved_to_address: movedToAddress } = client
+  return { merchantId, clientId, merchantName, movedToAddress, may }
 }
 
 function readBearer(request: FastifyRequest): string {

@@ -7,7 +7,7 @@ export type Caller = {
   clientId: string
   merchantName: string
   /** The address of another cell (a separate installation, docs/scaling.md) to which the merchant has moved, if any. */
-  movedTo: string | null
+  movedToAddress: string | null
   /** Whether the token or the user also has this scope. */
   may: (scope: string) => boolean
 }

@@ -4,16 +4,18 @@ import Negotiator from 'negotiator'
 import { type TObject, type TProperties, Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
 
-/** Parts of the OpenAPI document: what the description of a list says about its export, and that of the export. */
+/** For the OpenAPI document: a sentence for the description of a list with an export, and the export's description. */
 export const alsoCsv = 'With `.csv` after the address, or `Accept: text/csv`: all matching rows as CSV.'
 export const csvDescription =
-  'All matching rows as CSV (RFC 4180), without pages. A cell that begins with `=`, `+`, `-` or `@` gets an ' +
-  "apostrophe in front, so that no spreadsheet treats it as a formula: the key `+5511…` becomes `'+5511…`."
+  'All matching rows as CSV (RFC 4180), without pages. A text that begins with `=`, `+`, `-` or `@`, also after ' +
+  'spaces, gets an apostrophe in front, so that no spreadsheet treats it as a formula: the Pix key `+5511…` becomes ' +
+  "`'+5511…`. The same applies to what follows a semicolon or a tab. Numbers, such as negative amounts, stay as " +
+  'they are.'
 
-/** The response of an export. A route that has it also has `produces: csvTypes`. */
+/** The response of an export. A route that has it also has `produces: csvProduces`. */
 export const CsvView = (example: string) =>
   Type.String({ description: 'All matching rows, amounts in cents', examples: [example] })
-export const csvTypes = ['text/csv']
+export const csvProduces = ['text/csv']
 
 /** The filters of a list, for its export: all but the page. */
 export function withoutPage<Properties extends TProperties>(query: TObject<Properties>) {
@@ -21,27 +23,30 @@ export function withoutPage<Properties extends TProperties>(query: TObject<Prope
   return { ...query, properties } as unknown as TObject<Omit<Properties, 'page' | 'perPage' | 'cursor'>>
 }
 
-const csvType = 'text/csv;charset=utf-8;header=present'
+const negotiatedCsvType = 'text/csv;charset=utf-8;header=present'
 
 /** True if the client prefers CSV to JSON. */
 export function wantsCsv(request: FastifyRequest): boolean {
-  return new Negotiator(request).mediaType(['application/json', csvType]) === csvType
+  return new Negotiator(request).mediaType(['application/json', negotiatedCsvType]) === negotiatedCsvType
 }
 
 /** Concurrent exports of one merchant, user or address, per process. A program needs at most two. */
 const exportsMax = 2
-/** A client that reads nothing for this long has gone, or blocks what others need. */
+/**
+ * A client that takes longer than this for one piece, of up to a thousand rows, is treated as gone: that frees its
+ * socket and its place among the `exportsMax`.
+ */
 const idleMsMax = 60_000
-/** Bytes buffered for the client. They are produced up to a thousand rows at a time. */
+/** No further piece is requested while this many bytes wait for the client. One piece alone may be larger. */
 const bufferBytes = 64 * 1024
 
 /** Per server: how many exports run for each merchant, user or, on a public route, address. */
 const running = new WeakMap<object, Map<string, number>>()
 
 /**
- * Streams an export as fast as the client reads it, so that an export of years needs no more memory than a page.
- * Reading from the database stops when the client disconnects or reads nothing for a minute. A HEAD request reads
- * nothing.
+ * Streams an export as fast as the client reads it: whatever its length, at most some thousand rows are in memory.
+ * Reading from the database stops when the client disconnects, or takes a minute for one piece. A HEAD request reads no
+ * rows.
  * @throws {AppError} `rate_limited` when the caller already has the maximum number of exports running
  */
 export function sendCsv(
@@ -50,10 +55,10 @@ export function sendCsv(
   lines: AsyncGenerator<string>,
   limits?: { idleMs: number },
 ): FastifyReply {
-  return sendFile(reply, { name: `${name}.csv`, type: csvFileType, pieces: lines }, limits)
+  return sendFile(reply, { name: `${name}.csv`, type: csvContentType, pieces: lines }, limits)
 }
 
-export const csvFileType = 'text/csv; charset=utf-8'
+export const csvContentType = 'text/csv; charset=utf-8'
 
 /** A file whose content is made while it is sent. */
 export type StreamedFile = { name: string; type: string; pieces: AsyncGenerator<string | Buffer> }
@@ -68,8 +73,8 @@ export function sendFile(
   const isHead = request.method === 'HEAD'
   const key = request.caller?.merchantId ?? request.user?.id ?? request.ip
   const release = isHead ? () => {} : takeExport(server.server, key)
-  const stalled = () => stream.destroy(new Error('export aborted: the client read nothing for a minute'))
-  const stream = Readable.from(isHead ? [] : whileRead(pieces, { idleMs, stalled }), {
+  const stalled = () => stream.destroy(new Error('export aborted: the client read a piece for over a minute'))
+  const stream = Readable.from(isHead ? [] : abortIfStalled(pieces, { idleMs, stalled }), {
     objectMode: false,
     highWaterMark: bufferBytes,
   })
@@ -96,7 +101,7 @@ function takeExport(server: object, key: string): () => void {
 }
 
 /** Calls `stalled` if the next piece is not requested within the time limit. */
-async function* whileRead(
+async function* abortIfStalled(
   pieces: AsyncGenerator<string | Buffer>,
   { idleMs, stalled }: { idleMs: number; stalled: () => void },
 ): AsyncGenerator<string | Buffer> {
@@ -116,8 +121,8 @@ type Value = string | number | Date | null
 export type Column<Row> = [name: string, toValue: (row: Row) => Value]
 
 /**
- * The header line, then the rows in pieces as they are read from the database. csv-stringify 6.9 would write the same
- * bytes for 2.5 times the CPU, and exports run beside payments.
+ * The header line, then the rows in pieces as they are read from the database. csv-stringify 6.9 takes 2.5 times the
+ * CPU for the same rows, and exports run beside payments.
  */
 export async function* writeCsv<Row>(columns: Column<Row>[], pieces: AsyncIterable<Row[]>): AsyncGenerator<string> {
   yield toLine(columns.map(([name]) => name))
@@ -130,7 +135,7 @@ function toLine(values: Value[]): string {
   return `${values.map(toCell).join(',')}\r\n`
 }
 
-/** Most cells, such as ids, statuses and names: nothing to escape. */
+/** Most cells, such as ids and statuses: nothing to escape. */
 const isPlain = /^\w[\w .:@-]*$/
 
 function toCell(value: Value): string {
@@ -146,8 +151,9 @@ function toCell(value: Value): string {
 const laterFormula = /([;\t])(?=[\s\p{Cf}"]*[=+\-@＝＋－＠])/gu
 
 /**
- * True for text that a spreadsheet would run as a formula; other people wrote this text. An apostrophe turns it into
- * text. Some programs trim invisible characters first, and read full-width characters (＝) as the plain ones.
+ * True for text that a spreadsheet may run as a formula: much of what is exported was typed by strangers, such as
+ * customers. With an apostrophe in front, a spreadsheet shows it as text. Some programs trim invisible characters
+ * first, and read full-width characters (＝) as the plain ones.
  */
 function isFormula(text: string): boolean {
   return /^[\t\r]/.test(text) || /^[=+\-@]/.test(text.replace(/^[\s\p{Cf}]+/u, '').normalize('NFKC'))

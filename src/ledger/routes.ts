@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Db, Reads } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
-import { alsoCsv, CsvView, csvDescription, csvTypes, sendCsv, wantsCsv, withoutPage } from '../http/csv.ts'
+import { alsoCsv, CsvView, csvDescription, csvProduces, sendCsv, wantsCsv, withoutPage } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { problems } from '../http/schemas.ts'
@@ -72,7 +72,7 @@ export function registerLedgerRoutes(app: Server, deps: { db: Db; reads: Reads; 
         description: csvDescription,
         tags: ['Balance'],
         querystring: withoutPage(StatementQuery),
-        produces: csvTypes,
+        produces: csvProduces,
         response: { 200: CsvView(statementCsvExample), ...problems(401, 403, 422, 500) },
       },
     },

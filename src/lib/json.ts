@@ -1,5 +1,6 @@
 /**
- * JSON in canonical form (RFC 8785, JCS): equal values give equal text. Undefined fields are left out.
+ * JSON in canonical form (RFC 8785, JCS): equal values give equal text. As with `JSON.stringify`, undefined fields are
+ * left out, an undefined item of an array becomes null, and the result for undefined itself is undefined.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`
@@ -15,8 +16,8 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * The paths at which two JSON values differ, as deep as both sides are objects: `customer.email`, `items`. Never the
- * values.
+ * The paths of the fields in which two JSON values differ, such as `customer.email`. An array counts as one value:
+ * `items`. The values themselves, which may be personal data, are never returned.
  */
 export function differingPaths(left: unknown, right: unknown, path = ''): string[] {
   if (!isObject(left) || !isObject(right)) return canonicalJson(left) === canonicalJson(right) ? [] : [path]

@@ -127,7 +127,7 @@ async function order(
       merchantId,
       clientId: link.client_id,
       merchantName: link.merchant_name,
-      movedTo: link.moved_to,
+      movedToAddress: link.moved_to_address,
       by: null,
       input: {
         amount: content.amount,

@@ -21,10 +21,11 @@ export type SampleDeps = CreateDeps & {
 const sample = { amount: 2590, paymentMethod: 'PIX', isInfoProduct: true, pix: { expirationSeconds: 1800 } } as const
 
 /**
- * For visitors of the front page of a sandbox: a button that creates a charge, and a button on its payment page that
- * pays it. Visitors need no account. Only a page of this service may create a charge, and whoever has the address of
- * its payment page may pay it; both are limited to a low rate. The money is simulated, and the charges belong to the
- * sandbox client. Redirects are relative, because visitors may use another address than BASE_URL.
+ * For visitors of the front page of a sandbox: a button that creates a sample charge, and a button on the payment page
+ * that pays it. Visitors need no account. Only a page of this service may create a sample charge; it belongs to the
+ * sandbox client. The second button is on the payment page of every charge of the sandbox, and whoever has the address
+ * of that page may pay the charge: the money is simulated. Both actions are limited to a low rate. Redirects are
+ * relative, because visitors may use another address than BASE_URL.
  */
 export function registerSampleRoutes(app: Server, deps: SampleDeps & { sandbox: Pick<Sandbox, 'pay'> }): void {
   const { sampleLimits, baseUrl, key, db } = deps
@@ -44,13 +45,13 @@ export function registerSampleRoutes(app: Server, deps: SampleDeps & { sandbox: 
     limit(request, reply)
     const clientId = await findSetting(db, 'sandbox_client')
     const client = clientId === null ? null : await findClient(db, clientId, deps.clock.now())
-    // Without the sandbox client, the dashboard opens, where a signed-in user can create a charge.
+    // Without a sandbox client, or once it is revoked, the dashboard opens: a signed-in user can create a charge there.
     if (!client?.has_secret) return reply.redirect('../dashboard/sandbox', 303)
     const { row } = await createTransaction(deps, {
       merchantId: client.merchant_id,
       clientId: client.client_id,
       merchantName: client.name,
-      movedTo: client.moved_to_address,
+      movedToAddress: client.moved_to_address,
       by: null,
       input: { ...sample },
     })
@@ -75,7 +76,7 @@ export function registerSampleRoutes(app: Server, deps: SampleDeps & { sandbox: 
 
 /**
  * Whether a page of this service sent the form. Over https and on localhost, browsers send `Sec-Fetch-Site`; elsewhere
- * they send only `Origin`. Programs that are no browsers use the API.
+ * they send only `Origin`. Programs other than browsers use the API.
  */
 function isFromOwnPage({ headers, host }: FastifyRequest, baseUrl: string): boolean {
   const { origin, 'sec-fetch-site': site } = headers

@@ -66,11 +66,11 @@ export async function findPayment(db: Db, id: string): Promise<PaymentRow | null
 }
 
 /** A link as its public page needs it, with its merchant. */
-export type PublicLinkRow = LinkRow & Brand & { client_id: string; moved_to: string | null }
+export type PublicLinkRow = LinkRow & Brand & { client_id: string; moved_to_address: string | null }
 
 export async function findLinkBySlug(db: Db, slug: string): Promise<PublicLinkRow | null> {
   const rows = await db.query<PublicLinkRow>(sql`
-    select payment_links.*, client_id, moved_to_address as moved_to, ${brandColumns}
+    select payment_links.*, client_id, moved_to_address, ${brandColumns}
     from payment_links join clients using (merchant_id) left join brandings using (merchant_id) where slug = ${slug}`)
   return rows[0] ?? null
 }

@@ -1,5 +1,5 @@
 import type { Reads } from '../db/sql.ts'
-import { type Column, csvFileType, type StreamedFile, writeCsv } from '../http/csv.ts'
+import { type Column, csvContentType, type StreamedFile, writeCsv } from '../http/csv.ts'
 import { writeStatementCsv } from '../ledger/view.ts'
 import type { Language } from '../lib/alert-settings.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -48,8 +48,8 @@ export type ReportRequest = {
 }
 
 const types: Record<ReportFormat, string> = {
-  csv: csvFileType,
-  excel: csvFileType,
+  csv: csvContentType,
+  excel: csvContentType,
   // Without a charset: the head of the file names it.
   ofx: 'application/x-ofx',
   pdf: 'application/pdf',

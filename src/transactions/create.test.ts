@@ -108,7 +108,7 @@ describe('a request with a key', () => {
     const creating = createTransaction(deps, {
       ...requested,
       merchantName: 'Loja Exemplo',
-      movedTo: null,
+      movedToAddress: null,
       by: null,
       input: { ...smallest, idempotencyKey: 'the same', ...input },
     })
@@ -162,7 +162,7 @@ describe('a request with a key', () => {
       paymentUrlOf: (id: string) => `https://pix.example.com/pay/${id}`,
       wakeDeliveries: () => {},
     }
-    const requested = { merchantId, clientId: 'shop', merchantName: 'Loja Exemplo', movedTo: null, by: null }
+    const requested = { merchantId, clientId: 'shop', merchantName: 'Loja Exemplo', movedToAddress: null, by: null }
     const idempotencyKey = randomUUID()
     const input = {
       ...{ amount: 2590, paymentMethod: 'PIX' as const, isInfoProduct: true, pix: { expirationSeconds: 1800 } },

@@ -60,21 +60,22 @@ export async function createTransaction(
     merchantId,
     clientId,
     merchantName,
-    movedTo,
+    movedToAddress,
     by,
     input,
   }: {
     merchantId: string
     clientId: string
     merchantName: string
-    movedTo: string | null
+    /** Where the merchant's new charges are created, if it has moved to another installation. */
+    movedToAddress: string | null
     by: By | null
     input: CreateTransactionInput
   },
 ): Promise<Created> {
   const content = toContent(input)
   const idempotencyKey = input.idempotencyKey ?? null
-  if (movedTo !== null) return await replayOnly(deps, { merchantId, idempotencyKey, content, movedTo })
+  if (movedToAddress !== null) return await replayOnly(deps, { merchantId, idempotencyKey, content, movedToAddress })
   const createdAt = deps.clock.now()
   const id = toId(deps, merchantId, idempotencyKey, content)
   const acquirers = deps.acquirers.forCharge({ clientId, amount: content.amount, now: createdAt, id })
@@ -112,14 +113,14 @@ export async function createTransaction(
 /** A merchant that has moved creates nothing new. A repeated request still gets its first response. */
 async function replayOnly(
   deps: Pick<CreateDeps, 'db' | 'paymentUrlOf'>,
-  request: { merchantId: string; idempotencyKey: string | null; content: TransactionContent; movedTo: string },
+  request: { merchantId: string; idempotencyKey: string | null; content: TransactionContent; movedToAddress: string },
 ): Promise<Created> {
-  const { merchantId, idempotencyKey, content, movedTo: address } = request
+  const { merchantId, idempotencyKey, content, movedToAddress } = request
   const first = idempotencyKey === null ? null : await findTransactionByKey(deps.db, merchantId, idempotencyKey)
   if (first) return replay(deps, first, content)
   throw new AppError('merchant_moved', {
-    detail: `New charges of this merchant are created at ${address}, with its credentials there. Existing transactions stay here.`,
-    members: { address },
+    detail: `New charges of this merchant are created at ${movedToAddress}, with its credentials there. Existing transactions stay here.`,
+    members: { address: movedToAddress },
   })
 }
 

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastif
 import { byCaller } from '../audit/record.ts'
 import type { Reads } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
-import { alsoCsv, CsvView, csvDescription, csvTypes, sendCsv, wantsCsv, withoutPage } from '../http/csv.ts'
+import { alsoCsv, CsvView, csvDescription, csvProduces, sendCsv, wantsCsv, withoutPage } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
 import { IdempotencyHeaders, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
@@ -206,7 +206,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
         description: csvDescription,
         tags: ['Transactions'],
         querystring: withoutPage(ListTransactionsQuery),
-        produces: csvTypes,
+        produces: csvProduces,
         response: exported,
       },
     },
@@ -224,7 +224,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
         tags: ['Transactions'],
         querystring: NoQuery,
         body: ExportTransactionsBody,
-        produces: csvTypes,
+        produces: csvProduces,
         response: exported,
       },
     },

@@ -13,7 +13,7 @@ import {
   type Selection,
   updateToResendMany,
 } from './resend-store.ts'
-import { lockClient } from './store.ts'
+import { lockMerchant } from './store.ts'
 
 /** `receiver`: scheme, host and port of the webhooks' URL. */
 export type ResendPreview = { total: number; isTooMany: boolean; receivers: { receiver: string; count: number }[] }
@@ -39,7 +39,7 @@ export async function resendMany(
   return await db.transaction(async (tx) => {
     const { merchantId } = which
     // Two calls with the same id run one after the other, and the second finds what the first did.
-    await lockClient(tx, merchantId)
+    await lockMerchant(tx, merchantId)
     const before = await findResendProgress(tx, { merchantId, resendId })
     // A replay does not count the receivers.
     if (before.requested > 0) return { count: before.requested, receivers: 0, isReplay: true }

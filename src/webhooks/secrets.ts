@@ -5,7 +5,7 @@ import type { Db, Tx } from '../db/sql.ts'
 import { invalidField, refusal } from '../lib/errors.ts'
 import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
 import { secretPrefix } from './sign.ts'
-import { insertWebhookSecret, type LiveSecret, listLiveSecrets, lockClient, webhookSecrets } from './store.ts'
+import { insertWebhookSecret, type LiveSecret, listLiveSecrets, lockMerchant, webhookSecrets } from './store.ts'
 
 /**
  * How long the former secret still signs after a rotation: enough for a working day to install the new one at every
@@ -54,7 +54,7 @@ export function rotateWebhookSecret(
   return db.transaction(async (tx) => {
     // The client's row is the lock: otherwise two concurrent rotations would leave three active secrets.
     const { merchantId, endpointId = null, id = randomUUID(), now, by } = input
-    const clientId = await lockClient(tx, merchantId)
+    const clientId = await lockMerchant(tx, merchantId)
     const lastsMs = input.overlapMs ?? overlapMs
     const details = { overlapHours: lastsMs / 3_600_000, ...(clientId && { clientId }) }
     const action = endpointId === null ? 'client.rotate-webhook-secret' : 'webhook-endpoint.rotate-secret'

@@ -14,7 +14,8 @@ export async function insertWebhookSecret(
     values (${secret.merchantId}, ${secret.endpointId}, ${secret.id}, ${secret.sealed}, ${secret.createdAt})`)
 }
 
-export async function lockClient(tx: Tx, merchantId: string): Promise<string | null> {
+/** Locks the merchant's client, so that concurrent changes run one after the other, and returns its id. */
+export async function lockMerchant(tx: Tx, merchantId: string): Promise<string | null> {
   const [row] = await tx.query<{ client_id: string }>(sql`
     select client_id from clients where merchant_id = ${merchantId} for no key update`)
   return row?.client_id ?? null

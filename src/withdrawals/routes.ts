@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { byCaller } from '../audit/record.ts'
 import type { Reads } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
-import { alsoCsv, CsvView, csvDescription, csvTypes, sendCsv, wantsCsv, withoutPage } from '../http/csv.ts'
+import { alsoCsv, CsvView, csvDescription, csvProduces, sendCsv, wantsCsv, withoutPage } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
 import { IdempotencyHeaders, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
@@ -124,7 +124,7 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
         description: csvDescription,
         tags: ['Withdrawals'],
         querystring: withoutPage(ListWithdrawalsQuery),
-        produces: csvTypes,
+        produces: csvProduces,
         response: exported,
       },
     },
@@ -142,7 +142,7 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
         tags: ['Withdrawals'],
         querystring: NoQuery,
         body: ExportWithdrawalsBody,
-        produces: csvTypes,
+        produces: csvProduces,
         response: exported,
       },
     },

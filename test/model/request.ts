@@ -106,7 +106,7 @@ async function send({ process: { deps } }: World, requested: Requested): Promise
         merchantId,
         clientId: merchantId,
         merchantName: 'Loja Exemplo',
-        movedTo: null,
+        movedToAddress: null,
         by: null,
         input: requested.input,
       })

@@ -10,7 +10,7 @@ it('the PHP types are those of docs/openapi.json: `npm run sdk:types` writes the
   expect(Object.fromEntries(written)).toEqual(writePhpTypes(document))
 })
 
-it('the PHP types are not written when the document lacks a route', () => {
+it('writePhpTypes throws when the document lacks a route that the types are taken from', () => {
   const { '/balance': _, ...paths } = document.paths
   expect(() => writePhpTypes({ ...document, paths })).toThrow('docs/openapi.json has no GET /balance')
 })

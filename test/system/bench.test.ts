@@ -11,7 +11,8 @@ const build = resolve(`dist/bench-test-${process.pid}`)
 
 beforeAll(async () => {
   await cp(inject('build'), build, { recursive: true, filter: (path) => !path.endsWith('.map') })
-  // The modules that `npm run bench:build` compiles, without checking types.
+  // Compiles bench/ and what it imports, as `npm run bench:build` does, but without checking types. In bench/peers are
+  // the services with which Guichê is compared; they have their own dependencies.
   const modules = readdirSync('bench', { recursive: true, encoding: 'utf8' }).filter(
     (name) => /(?<!\.test)\.ts$/.test(name) && !name.startsWith('peers'),
   )
@@ -41,14 +42,14 @@ it('runs a case against a service of its own, and prints results without errors'
 
 it.runIf(isLong)('compares creates with PostgreSQL alone', { timeout }, async () => {
   const { stdout } = await run('--only', 'create', ...briefly)
+  // Also 0: on a busy machine a baseline may complete no request in a fifth of a second.
   for (const name of ['Guichê, 64 connections', 'PostgreSQL, one statement per create', 'PostgreSQL, BEGIN'])
     expect(stdout).toMatch(new RegExp(`^\\| ${name}.* \\| [\\d,.]+ /s \\|`, 'm'))
-  // On a busy machine a baseline may complete no request in a fifth of a second.
   expect(stdout).not.toMatch(/errors:|NaN/)
 })
 
 it.runIf(isLong)(
-  'measures rising rates (a ladder), and shows where requests wait and what PostgreSQL does',
+  'measures a ladder of one rate, and shows where requests wait and what PostgreSQL does',
   { timeout },
   async () => {
     const brief = ['--rungs', '40', '--seconds', '0.5', '--processes', '1']

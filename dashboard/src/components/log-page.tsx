@@ -43,7 +43,7 @@ export function LogPage<Entry extends { id: string | number }>({
   filters: ReactNode
   log: ReturnType<typeof useLog<Entry>>
   columns: Column<Entry>[]
-  phoneOf: (entry: Entry) => ReactNode
+  phoneRowOf: (entry: Entry) => ReactNode
   empty: ReactNode
   children?: ReactNode
 }) {

@@ -34,8 +34,7 @@ export type Column<Row> = {
   cell: (row: Row) => ReactNode
   /** Amounts are aligned to the right. */
   isAmount?: boolean
-  /** Hidden on a phone. */
-  isMinor?: boolean
+  isHiddenOnPhone?: boolean
   /** The descending and the ascending sort, between which its head switches. */
   sorts?: readonly [string, string]
 }
@@ -73,9 +72,9 @@ type Props<Row> = {
   rows: readonly Row[] | undefined
   keyOf: (row: Row) => string
   /** Null: the row has no link. */
-  linkOf?: (row: Row) => string | null
+  hrefOf?: (row: Row) => string | null
   /** What a phone shows instead of the columns, which do not fit side by side. */
-  phoneOf?: (row: Row) => ReactNode
+  phoneRowOf?: (row: Row) => ReactNode
   label: string
   empty: ReactNode
   sorting?: Sorting
@@ -92,13 +91,13 @@ export function RecordTable<Row>(props: Props<Row>) {
   )
 }
 
-function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sorting, selection }: Props<Row>) {
+function Rows<Row>({ columns, rows, keyOf, hrefOf, phoneRowOf, label, empty, sorting, selection }: Props<Row>) {
   const t = useText(words)
   const [isDense] = useDensity()
   const changed = useChangedRows(rows, keyOf)
   const isPhone = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false })
-  const isShort = isPhone && phoneOf !== undefined
-  const shown: Column<Row>[] = isShort ? [{ name: label, cell: phoneOf }] : columns
+  const isShort = isPhone && phoneRowOf !== undefined
+  const shown: Column<Row>[] = isShort ? [{ name: label, cell: phoneRowOf }] : columns
   const select = selection && selection.selectable.length > 0 ? selection : null
   if (rows?.length === 0) return <div className="card">{empty}</div>
   return (
@@ -119,11 +118,11 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sortin
         <Table.Thead className={isShort ? 'unseen' : undefined}>
           <Table.Tr>
             {select && <Table.Th className="select">{isShort ? t.selection : <SelectAll of={select} />}</Table.Th>}
-            {shown.map(({ name, isAmount, isMinor, sorts }) => (
+            {shown.map(({ name, isAmount, isHiddenOnPhone, sorts }) => (
               <Table.Th
                 key={name}
                 ta={isAmount ? 'right' : 'left'}
-                visibleFrom={isMinor ? 'sm' : undefined}
+                visibleFrom={isHiddenOnPhone ? 'sm' : undefined}
                 aria-sort={sorts && sorting ? ariaSort(sorts, sorting.sort) : undefined}
               >
                 {sorts && sorting ? (
@@ -142,8 +141,8 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sortin
             ? Array.from({ length: 8 }, (_, index) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: the placeholder rows are identical
                 <Table.Tr key={index}>
-                  {shown.map(({ name, isMinor }) => (
-                    <Table.Td key={name} visibleFrom={isMinor ? 'sm' : undefined}>
+                  {shown.map(({ name, isHiddenOnPhone }) => (
+                    <Table.Td key={name} visibleFrom={isHiddenOnPhone ? 'sm' : undefined}>
                       <Skeleton height={16} />
                     </Table.Td>
                   ))}
@@ -153,7 +152,7 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sortin
                 <Table.Tr
                   key={keyOf(row)}
                   data-changed={changed.has(keyOf(row)) || undefined}
-                  className={linkOf?.(row) ? 'link' : undefined}
+                  className={hrefOf?.(row) ? 'link' : undefined}
                 >
                   {select && (
                     <Table.Td className="select">
@@ -165,11 +164,11 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sortin
                       )}
                     </Table.Td>
                   )}
-                  {shown.map(({ name, cell, isAmount, isMinor }, index) => (
-                    <Table.Td key={name} ta={isAmount ? 'right' : 'left'} visibleFrom={isMinor ? 'sm' : undefined}>
-                      <LinkOfRow.Provider value={linkOf?.(row) ?? null}>
+                  {shown.map(({ name, cell, isAmount, isHiddenOnPhone: isHidden }, index) => (
+                    <Table.Td key={name} ta={isAmount ? 'right' : 'left'} visibleFrom={isHidden ? 'sm' : undefined}>
+                      <HrefOfRow.Provider value={hrefOf?.(row) ?? null}>
                         {index === 0 && !isShort ? <RowLink>{cell(row)}</RowLink> : cell(row)}
-                      </LinkOfRow.Provider>
+                      </HrefOfRow.Provider>
                     </Table.Td>
                   ))}
                 </Table.Tr>
@@ -200,14 +199,14 @@ function SortButton({ name, sorts, sorting }: { name: string; sorts: readonly [s
   )
 }
 
-const LinkOfRow = createContext<string | null>(null)
+const HrefOfRow = createContext<string | null>(null)
 
 /** The link of a row. In style.css it covers the whole row, below what can be clicked in it. */
 function RowLink({ children }: { children: ReactNode }) {
-  const link = useContext(LinkOfRow)
-  if (link === null) return children
+  const href = useContext(HrefOfRow)
+  if (href === null) return children
   return (
-    <Link href={link} className="row-link" onMouseMove={showTitle}>
+    <Link href={href} className="row-link" onMouseMove={showTitle}>
       {children}
     </Link>
   )

@@ -35,7 +35,7 @@ export const efi = dialect({
     'Its fee, gnExtras.tarifa, is documented in callbacks only: where no list has it, fees are not compared.',
     'Why a bank rejected a payout is documented in callbacks only (gnExtras.erro): the reason may be missing.',
     'Whether saldo excludes the sums in bloqueios: read as if it did, since the documentation calls it the usable balance.',
-    'How long a range a list may span.',
+    'The maximum date range of one list request is not known.',
     'Disputes (MED): the list is switched off in homologation, so it follows the documentation alone. Which date its inicio and fim are compared with is not documented; Guichê chooses the range so that any will do. What follows ACEITA, and when, appears only in the payment.',
     'Defences: its SDK has POST /v2/gn/infracoes/{id}/defesa with a text, no files and no id of ours, so a lost answer cannot be repeated safely. Guichê does not use it: the merchant or the operator hands the defence in.',
   ],

@@ -11,7 +11,7 @@ export const itau = dialect({
   profile: {
     token: { path: '/api/oauth/token', credentials: 'body' },
     paths: under('/pix_recebimentos/v2'),
-    // The header's name differs between operations. Itaú ignores the other one.
+    // The name of the correlation header differs between operations, so both are sent: Itaú ignores the other one.
     headers: { 'x-itau-apikey': '{clientId}', 'x-itau-correlationID': '{uuid}', 'x-correlationID': '{uuid}' },
     moneyOutTimeoutMs: 30_000,
   },
@@ -22,9 +22,10 @@ export const itau = dialect({
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPItau.pas)',
   ],
   unconfirmed: [
-    'A token lives five minutes. The certificate lives 365 days and is obtained by a CSR with a temporary token; the operator renews it.',
+    'A token lives five minutes.',
+    'The certificate lives 365 days, and is issued for a CSR sent with a temporary token. The operator must renew it.',
     'Newer programs use secure.gateway.api.itau instead of secure.api.itau: set baseUrl where the usual host refuses.',
     'Programs disagree on whether production requires x-itau-apikey; Guichê sends it.',
-    'How long a range a list may span.',
+    'The maximum date range of one list request is not known.',
   ],
 })

@@ -20,6 +20,6 @@ export const santander = dialect({
     'Sandbox means its pre-production, which requires a certificate; it also has a sandbox without one, at pix.santander.com.br.',
     'It refuses milliseconds in dates; Guichê sends none to any PSP.',
     'One program can sign its requests with JWS (x-jws-signature); Guichê does not.',
-    'How long a range a list may span, and how callbacks are sent.',
+    'The maximum date range of one list request, and how callbacks are sent, are not known.',
   ],
 })

@@ -37,7 +37,7 @@ export const sicoob = dialect({
     'https://github.com/frones/ACBr (Fontes/ACBrPIXCD/ACBrPIXPSPSicoob.pas)',
   ],
   unconfirmed: [
-    'How long a range a list may span.',
+    'The maximum date range of one list request is not known.',
     'Payouts: the scopes are those of the document’s security scheme; its operations name cco_transferencias and cco_consulta.',
     'Payouts: whether NÃO_REALIZADO is also the state of a payout that was begun and not confirmed; Guichê confirms it again at each check, under the same id.',
     'Whether saldo of the balance excludes saldoBloqueado: read as if it did.',

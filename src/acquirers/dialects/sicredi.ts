@@ -21,7 +21,7 @@ export const sicredi = dialect({
   unconfirmed: [
     'Some programs use /api/v2/cob for charges: set overrides.paths.cob if v3 does not exist.',
     'It blocks an IP address that requests too many tokens; how many, and for how long, is not documented.',
-    'Its guide does not name pix.write, which refunds need; it answers a scope that is not granted with 400.',
-    'How long a range a list may span.',
+    'Its guide does not name pix.write, which refunds need. It answers 400 to a request for a scope not granted.',
+    'The maximum date range of one list request is not known.',
   ],
 })

@@ -8,7 +8,7 @@ import { AppError, invalidField } from '../../lib/errors.ts'
 import type { SecretKey } from '../../lib/secrets.ts'
 import { receiverOf } from '../outbox.ts'
 import { createWebhookSecret, overlapMs, rotateWebhookSecret } from '../secrets.ts'
-import { lockClient } from '../store.ts'
+import { lockMerchant } from '../store.ts'
 import { applyEndpointChangeJob } from './jobs.ts'
 import { allTypes, type ChangeEndpointBody, type CreateEndpointBody } from './schema.ts'
 import {
@@ -29,7 +29,10 @@ type Target = { merchantId: string; endpointId: string; by: By | null }
 /** Throws if the caller may not receive events of these types; null: all. */
 type AssertMay = (eventTypes: string[] | null) => void
 
-/** Registers an address that receives the merchant's events from now on. Its secret is returned only here. */
+/**
+ * Registers an endpoint: from now on it receives the merchant's events of the selected types. Its secret is returned
+ * only here.
+ */
 export async function createEndpoint(
   { db, clock, key }: Deps,
   {
@@ -41,7 +44,7 @@ export async function createEndpoint(
 ): Promise<{ row: EndpointRow; secret: string }> {
   return await db.transaction(async (tx) => {
     // Otherwise two concurrent requests could exceed the limit.
-    await lockClient(tx, merchantId)
+    await lockMerchant(tx, merchantId)
     if ((await countEndpoints(tx, merchantId)) >= endpointsMax) throw tooMany()
     const now = clock.now()
     const row: EndpointRow = {
@@ -80,7 +83,7 @@ export async function changeEndpoint(
 ): Promise<EndpointRow> {
   return await db.transaction(async (tx) => {
     // Otherwise, if two endpoints got the same URL at once, one change would fail with the error of the unique index.
-    await lockClient(tx, merchantId)
+    await lockMerchant(tx, merchantId)
     const before = await lockEndpoint(tx, { merchantId, endpointId })
     if (!before) throw unknownEndpoint()
     const now = clock.now()
@@ -93,7 +96,7 @@ export async function changeEndpoint(
       ...(input.eventTypes && { event_types: toStored(input.eventTypes) }),
       ...((isEnabledAgain || url !== before.url) && { failing_since: null }),
       ...(isEnabledAgain && { disabled_at: null, disabled_reason: null }),
-      // Also if Guichê had disabled it: alerts name only endpoints that Guichê disabled.
+      // Also if Guichê had disabled it: that ends the alert, which names only endpoints that Guichê disabled.
       ...(input.enabled === false && { disabled_at: before.disabled_at ?? now, disabled_reason: 'request' }),
     }
     if (input.url !== undefined || input.eventTypes || isEnabledAgain) assertMayReceive(row.event_types)
@@ -124,7 +127,10 @@ export async function deleteEndpoint({ db, clock }: Deps, { merchantId, endpoint
   })
 }
 
-/** Gives an endpoint a new secret. The former one signs too, for the length of the overlap. */
+/**
+ * Gives an endpoint a new secret. The former one also signs until the overlap ends. A request with the same `secretId`
+ * repeats this rotation: see {@link rotateWebhookSecret}.
+ */
 export async function rotateEndpointSecret(
   { db, clock, key }: Deps,
   {

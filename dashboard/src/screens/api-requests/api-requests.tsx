@@ -63,7 +63,7 @@ function RequestLog({ client }: { client: string }) {
           {t.noneHint}
         </Empty>
       }
-      phoneOf={(row) => (
+      phoneRowOf={(row) => (
         <PhoneRow
           lines={[
             [open(row), <HttpStatus key="s" of={row.status} />],
@@ -82,7 +82,7 @@ function RequestLog({ client }: { client: string }) {
         { name: t.route, cell: open },
         { name: t.error, cell: ({ problem }) => problem && <Code>{problem.code}</Code> },
         { name: t.recordColumn, cell: (row) => <RecordLink of={row} /> },
-        { name: t.duration, isMinor: true, cell: ({ durationMs }) => format.duration(durationMs) },
+        { name: t.duration, isHiddenOnPhone: true, cell: ({ durationMs }) => format.duration(durationMs) },
       ]}
     >
       <Drawer

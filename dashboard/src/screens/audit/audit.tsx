@@ -62,7 +62,7 @@ export default function Audit() {
       }
       log={log}
       empty={<Empty icon="audit" title={none} guide="dashboard" />}
-      phoneOf={(row) => (
+      phoneRowOf={(row) => (
         <Stack gap={2}>
           <Entry of={row} />
           <Text size="xs" c="dimmed">

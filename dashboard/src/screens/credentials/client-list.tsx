@@ -45,7 +45,7 @@ export function ClientList() {
           label={t.title}
           rows={found?.slice(0, shownMax)}
           keyOf={({ clientId }) => clientId}
-          linkOf={({ clientId }) => `/credentials?${new URLSearchParams({ client: clientId })}`}
+          hrefOf={({ clientId }) => `/credentials?${new URLSearchParams({ client: clientId })}`}
           columns={[
             {
               name: t.name,
@@ -62,7 +62,7 @@ export function ClientList() {
             },
             {
               name: t.since,
-              isMinor: true,
+              isHiddenOnPhone: true,
               cell: ({ createdAt }) => <Text size="sm">{format.date(createdAt)}</Text>,
             },
             { name: t.state, cell: ({ isActive }) => <ClientState isActive={isActive} /> },

@@ -105,13 +105,13 @@ function Transactions({ customer, by }: { customer: List; by: 'document' | 'emai
       filters={filters}
       label={t.transactions}
       keyOf={({ id }) => id}
-      linkOf={({ id }) => toLink(`/transactions/${id}`)}
+      hrefOf={({ id }) => toLink(`/transactions/${id}`)}
       empty={
         <Empty icon="account" title={isWithoutEmail ? t.noneByEmail : t.none}>
           {isWithoutEmail ? t.noneByEmailHint : t.noneHint}
         </Empty>
       }
-      phoneOf={({ createdAt, externalCode, amount, status }) => (
+      phoneRowOf={({ createdAt, externalCode, amount, status }) => (
         <PhoneRow
           lines={[
             [externalCode ?? '–', <Amount key="amount" of={amount} />],

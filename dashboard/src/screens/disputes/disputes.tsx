@@ -128,8 +128,8 @@ function Rows({
       live={{ root: 'disputes', kind: 'dispute' }}
       label={t.title}
       keyOf={({ id }) => id}
-      linkOf={({ transactionId, clientId }) => toRecord(`/transactions/${transactionId}`, clientId)}
-      phoneOf={(row) => (
+      hrefOf={({ transactionId, clientId }) => toRecord(`/transactions/${transactionId}`, clientId)}
+      phoneRowOf={(row) => (
         <PhoneRow
           lines={[
             [row.payerName ?? row.reason ?? '–', <Amount key="amount" of={row.amount} />],
@@ -155,7 +155,7 @@ function Rows({
         ...(showsMerchant
           ? [{ name: t.merchant, cell: ({ clientName }: ListedDispute) => <OneLine text={clientName} /> }]
           : []),
-        { name: t.payer, isMinor: true, cell: (row) => <Claim of={row} /> },
+        { name: t.payer, isHiddenOnPhone: true, cell: (row) => <Claim of={row} /> },
         {
           name: t.defence,
           cell: ({ defence, state }) =>

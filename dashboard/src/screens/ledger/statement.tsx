@@ -59,7 +59,7 @@ export function Statement({ client }: { client: string }) {
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshEvery(15_000),
   })
-  const linkOf = useEntryLink(client, list.data?.data ?? [])
+  const hrefOf = useEntryLink(client, list.data?.data ?? [])
   return (
     <Stack gap="sm" component="section" aria-label={t.statement}>
       <Group justify="space-between" align="flex-end">
@@ -107,11 +107,11 @@ export function Statement({ client }: { client: string }) {
         filters={filters}
         label={t.statement}
         keyOf={({ id }) => String(id)}
-        phoneOf={(entry) => (
+        phoneRowOf={(entry) => (
           <PhoneRow
             lines={[
               [
-                <EntryName key="name" entry={entry} href={linkOf(entry)} />,
+                <EntryName key="name" entry={entry} href={hrefOf(entry)} />,
                 <SignedAmount key="amount" of={entry.amount} />,
               ],
               [
@@ -140,11 +140,11 @@ export function Statement({ client }: { client: string }) {
         columns={[
           {
             name: t.kind,
-            cell: (entry) => <EntryName entry={entry} href={linkOf(entry)} />,
+            cell: (entry) => <EntryName entry={entry} href={hrefOf(entry)} />,
           },
           {
             name: t.when,
-            isMinor: true,
+            isHiddenOnPhone: true,
             cell: ({ createdAt }) => (
               <Text size="sm" style={nowrap}>
                 {format.dateTime(createdAt)}

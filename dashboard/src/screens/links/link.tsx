@@ -233,9 +233,9 @@ function Payments({ link }: { link: LinkDetailResponse }) {
         list={list}
         filters={filters}
         keyOf={({ id }) => id}
-        linkOf={({ id }) => toLink(`/transactions/${id}`)}
+        hrefOf={({ id }) => toLink(`/transactions/${id}`)}
         empty={<Empty icon="link" title={t.noPayments} />}
-        phoneOf={(row) => (
+        phoneRowOf={(row) => (
           <PhoneRow
             lines={[
               [row.payerName ?? '–', <Amount key="amount" of={row.amount} />],
@@ -246,7 +246,7 @@ function Payments({ link }: { link: LinkDetailResponse }) {
         columns={[
           { name: t.when, cell: when },
           { name: t.payer, cell: ({ payerName }) => payerName ?? '–' },
-          { name: t.by, isMinor: true, cell: ({ isStatic }) => (isStatic ? t.byStatic : t.byLink) },
+          { name: t.by, isHiddenOnPhone: true, cell: ({ isStatic }) => (isStatic ? t.byStatic : t.byLink) },
           { name: t.state, cell: ({ status }) => <Status of={status} /> },
           { name: t.amount, isAmount: true, cell: ({ amount }) => <Amount of={amount} /> },
         ]}

@@ -56,13 +56,13 @@ function LinksOf({ client }: { client: string }) {
         list={list}
         filters={filters}
         keyOf={({ id }) => id}
-        linkOf={({ id }) => toLink(`/links/${id}`)}
+        hrefOf={({ id }) => toLink(`/links/${id}`)}
         empty={
           <Empty icon="link" title={t.none}>
             {t.noneHint}
           </Empty>
         }
-        phoneOf={(row) => (
+        phoneRowOf={(row) => (
           <PhoneRow
             lines={[
               [nameOf(row), <Amount key="received" of={row.paymentAmount} />],
@@ -78,7 +78,7 @@ function LinksOf({ client }: { client: string }) {
           { name: t.received, isAmount: true, cell: ({ paymentAmount }) => <Amount of={paymentAmount} /> },
           {
             name: t.created,
-            isMinor: true,
+            isHiddenOnPhone: true,
             cell: ({ createdAt }) => (
               <Text size="sm" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
                 {format.date(createdAt)}

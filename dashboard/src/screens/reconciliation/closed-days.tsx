@@ -55,7 +55,7 @@ export function ClosedDays({
         filters={filters}
         label={title}
         keyOf={({ acquirer, day }) => `${acquirer} ${day}`}
-        linkOf={({ acquirer, day }) => `/reconciliation/days/${acquirer}/${day}`}
+        hrefOf={({ acquirer, day }) => `/reconciliation/days/${acquirer}/${day}`}
         empty={
           <Empty icon="reconciliation" title={t.none} guide="reconciliation">
             {t.noneHint}
@@ -78,7 +78,7 @@ export function ClosedDays({
           {
             name: t.atAcquirer,
             isAmount: true,
-            isMinor: true,
+            isHiddenOnPhone: true,
             cell: ({ closing }) => format.money(closing.acquirer),
           },
           { name: t.inLedger, isAmount: true, cell: ({ closing }) => format.money(closing.ledger) },

@@ -65,7 +65,7 @@ export function Runs({ summary }: { summary: ReconciliationView | undefined }) {
           },
           {
             name: t.window,
-            isMinor: true,
+            isHiddenOnPhone: true,
             cell: ({ from, to }) => (
               <Text size="sm">
                 {format.dateTime(from)} – {format.dateTime(to)}
@@ -75,7 +75,7 @@ export function Runs({ summary }: { summary: ReconciliationView | undefined }) {
           {
             name: t.compared,
             isAmount: true,
-            isMinor: true,
+            isHiddenOnPhone: true,
             cell: ({ compared }) => format.number(compared ? compared.payment + compared.return + compared.payout : 0),
           },
           { name: t.result, cell: (run) => <Result run={run} /> },

@@ -48,7 +48,7 @@ export function SuspenseList() {
         filters={filters}
         label={title}
         keyOf={({ id }) => id}
-        linkOf={({ id }) => `/reconciliation/suspense/${id}`}
+        hrefOf={({ id }) => `/reconciliation/suspense/${id}`}
         empty={
           <Empty icon="check" title={isOpen ? t.none : t.noneAll} guide="suspense">
             {t.noneHint}
@@ -69,7 +69,7 @@ export function SuspenseList() {
               </>
             ),
           },
-          { name: t.acquirer, isMinor: true, cell: ({ acquirer }) => acquirer },
+          { name: t.acquirer, isHiddenOnPhone: true, cell: ({ acquirer }) => acquirer },
           {
             name: t.amount,
             isAmount: true,

@@ -13,7 +13,7 @@ export function writeSentence({ code, data }: AnySentence, language: Language, f
   return (writers[language](format)[code] as (data: AnySentence['data']) => string)(data)
 }
 
-type ScreenLink = { path: string; query?: Record<string, string>; permission: string; isOperators?: boolean }
+type ScreenLink = { path: string; query?: Record<string, string>; permission: string; isForOperator?: boolean }
 
 /** The screen on which a person can act on a sentence, and the permission to see it. */
 export function findScreenLink({ code, data }: AnySentence): ScreenLink | null {
@@ -24,7 +24,7 @@ export function findScreenLink({ code, data }: AnySentence): ScreenLink | null {
       return {
         path: `/reconciliation/suspense/${data.suspensePaymentId}`,
         permission: 'reconciliation.read',
-        isOperators: true,
+        isForOperator: true,
       }
     case 'payouts_stopped':
       return { path: '/system', permission: 'system.read' }

@@ -233,7 +233,7 @@ function CurrentStatus({ sentences }: { sentences: ExplainedRecord['sentences'] 
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
       {sentences.map((sentence, index) => {
         const screen = findScreenLink(sentence)
-        const isOpen = screen !== null && may(screen.permission) && !(screen.isOperators && merchant !== null)
+        const isOpen = screen !== null && may(screen.permission) && !(screen.isForOperator && merchant !== null)
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: sentences have no id, and all are rendered again together
           <Fragment key={index}>

@@ -146,8 +146,8 @@ function List({
       sorting={{ sort: filters.get('sort') || 'newest', choose: (sort) => filters.set({ sort }) }}
       label={t.title}
       keyOf={({ id }) => id}
-      linkOf={({ id, clientId }) => toRecord(`/transactions/${id}`, clientId)}
-      phoneOf={(row) => (
+      hrefOf={({ id, clientId }) => toRecord(`/transactions/${id}`, clientId)}
+      phoneRowOf={(row) => (
         <PhoneRow
           lines={[
             [
@@ -175,17 +175,17 @@ function List({
           : []),
         {
           name: t.customer,
-          isMinor: true,
+          isHiddenOnPhone: true,
           cell: ({ customerName, payerName }) => <OneLine text={customerName ?? payerName ?? '–'} />,
         },
         {
           name: t.externalCode,
-          isMinor: true,
+          isHiddenOnPhone: true,
           cell: ({ externalCode }) => <OneLine text={externalCode ?? '–'} isIdentifier />,
         },
         {
           name: t.paidAt,
-          isMinor: true,
+          isHiddenOnPhone: true,
           cell: ({ createdAt, paidAt }) =>
             paidAt === null ? (
               '–'

@@ -82,7 +82,7 @@ export default function Users() {
             },
             {
               name: t.factor,
-              isMinor: true,
+              isHiddenOnPhone: true,
               cell: ({ hasPassword, hasSecondFactor, isFactorLocked }) =>
                 !hasPassword ? (
                   t.atProvider
@@ -98,12 +98,12 @@ export default function Users() {
             },
             {
               name: t.seen,
-              isMinor: true,
+              isHiddenOnPhone: true,
               cell: ({ seenAt }) => <Text size="sm">{seenAt === null ? t.never : format.fromNow(seenAt)}</Text>,
             },
             {
               name: t.state,
-              isMinor: true,
+              isHiddenOnPhone: true,
               cell: ({ isDisabled }) => (
                 <Badge variant="light" color={isDisabled ? 'red' : 'teal'} tt="none" radius="sm">
                   {isDisabled ? t.disabled : t.active}

@@ -144,13 +144,13 @@ function List({ list }: { list: { data: DeliveryItems | undefined; error: Error 
         live={{ root: 'deliveries', kind: 'delivery' }}
         label={t.deliveries}
         keyOf={({ clientId, eventId, endpointId }) => `${clientId} ${eventId} ${endpointId}`}
-        linkOf={({ clientId, eventId, endpointId }) =>
+        hrefOf={({ clientId, eventId, endpointId }) =>
           `/webhooks?${new URLSearchParams({
             ...{ client: clientId, delivery: eventId },
             ...(endpointId !== null && { endpoint: endpointId }),
           })}`
         }
-        phoneOf={({ at, type, url, state, clientName }) => (
+        phoneRowOf={({ at, type, url, state, clientName }) => (
           <PhoneRow
             lines={[
               [<EventName key="type" of={type} />, <DeliveryState key="state" of={state} />],
@@ -172,10 +172,10 @@ function List({ list }: { list: { data: DeliveryItems | undefined; error: Error 
           { name: t.type, cell: ({ type }) => <EventType of={type} /> },
           {
             name: t.receiver,
-            isMinor: true,
+            isHiddenOnPhone: true,
             cell: ({ url }) => <OneLine text={hostOf(url)} title={url} isIdentifier />,
           },
-          { name: t.attempts, isMinor: true, isAmount: true, cell: ({ attempts }) => format.number(attempts) },
+          { name: t.attempts, isHiddenOnPhone: true, isAmount: true, cell: ({ attempts }) => format.number(attempts) },
           { name: t.state, cell: (row) => <StateAndError of={row} /> },
         ]}
         empty={

@@ -164,10 +164,10 @@ function DeliveryList({ client }: { client: string }) {
           label={t.deliveries}
           rows={list.data?.data}
           keyOf={({ eventId, endpointId }) => `${eventId} ${endpointId}`}
-          linkOf={({ eventId, endpointId }) =>
+          hrefOf={({ eventId, endpointId }) =>
             `/webhooks?${withParameters(query, { delivery: eventId, endpoint: endpointId ?? '' })}`
           }
-          phoneOf={({ type, url, state, createdAt }) => (
+          phoneRowOf={({ type, url, state, createdAt }) => (
             <PhoneRow
               lines={[
                 [<EventName key="type" of={type} />, <DeliveryState key="state" of={state} />],
@@ -190,10 +190,15 @@ function DeliveryList({ client }: { client: string }) {
             },
             {
               name: t.receiver,
-              isMinor: true,
+              isHiddenOnPhone: true,
               cell: ({ url }) => <ReceiverLink receiver={new URL(url).origin}>{hostOf(url)}</ReceiverLink>,
             },
-            { name: t.attempts, isMinor: true, isAmount: true, cell: ({ attempts }) => format.number(attempts.length) },
+            {
+              name: t.attempts,
+              isHiddenOnPhone: true,
+              isAmount: true,
+              cell: ({ attempts }) => format.number(attempts.length),
+            },
             {
               name: t.state,
               cell: (row) => <StateAndError of={row} />,
@@ -249,8 +254,8 @@ function EventList({ client }: { client: string }) {
       filters={filters}
       label={t.events}
       keyOf={({ id }) => id}
-      linkOf={({ recordType, recordId }) => (may(`${recordType}.read`) ? toLink(`/${recordType}s/${recordId}`) : null)}
-      phoneOf={({ type, delivery, createdAt }) => (
+      hrefOf={({ recordType, recordId }) => (may(`${recordType}.read`) ? toLink(`/${recordType}s/${recordId}`) : null)}
+      phoneRowOf={({ type, delivery, createdAt }) => (
         <PhoneRow
           lines={[
             [

@@ -102,8 +102,8 @@ function List({
       sorting={{ sort: filters.get('sort') || 'newest', choose: (sort) => filters.set({ sort }) }}
       label={t.title}
       keyOf={({ id }) => id}
-      linkOf={({ id, clientId }) => toRecord(`/withdrawals/${id}`, clientId)}
-      phoneOf={({ createdAt, pixKey, receiverName, clientName, amount, status, hold }) => (
+      hrefOf={({ id, clientId }) => toRecord(`/withdrawals/${id}`, clientId)}
+      phoneRowOf={({ createdAt, pixKey, receiverName, clientName, amount, status, hold }) => (
         <PhoneRow
           lines={[
             [receiverName ?? pixKey, <Amount key="amount" of={amount} />],
@@ -129,13 +129,13 @@ function List({
           : []),
         {
           name: t.receiver,
-          isMinor: true,
+          isHiddenOnPhone: true,
           cell: ({ receiverName }) => <OneLine text={receiverName ?? '–'} />,
         },
-        { name: t.pixKey, isMinor: true, cell: ({ pixKey }) => <OneLine text={pixKey} /> },
+        { name: t.pixKey, isHiddenOnPhone: true, cell: ({ pixKey }) => <OneLine text={pixKey} /> },
         {
           name: t.externalCode,
-          isMinor: true,
+          isHiddenOnPhone: true,
           cell: ({ externalCode }) => <OneLine text={externalCode ?? '–'} isIdentifier />,
         },
         {
