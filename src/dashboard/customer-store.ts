@@ -7,12 +7,17 @@ export type CustomerRow = {
   merchant_id: string
   client_id: string
   document: string | null
+  /** In lower case, for searching. */
   email: string | null
   name: string | null
+  /** As it was sent. */
   shown_email: string | null
 }
 
-/** The customer that a transaction names. Its fields are null if it names none. */
+/**
+ * The customer that a transaction names. The customer's fields are null if it names none. After an erasure only
+ * `document` remains, as a hash.
+ */
 export async function findCustomer(
   db: Reads,
   { id, merchantId }: { id: string; merchantId: string | null },
@@ -38,8 +43,8 @@ export type CustomerTotals = {
 type Customer = { merchantId: string; by: CustomerKey; value: string }
 
 /**
- * The totals cover this many of the customer's newest transactions, and `first_at` all of them: a customer who has more
- * is no person.
+ * The totals cover at most this many of the customer's newest transactions; only `first_at` covers all of them. No real
+ * person has more.
  */
 export const totaledMax = 10_000
 

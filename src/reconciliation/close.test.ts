@@ -141,8 +141,8 @@ it('signs a statement that anybody can verify with the public keys alone, and no
   const [header, payload = '', signature] = jws.split('.')
   const text = Buffer.from(payload, 'base64url').toString().replace('"version":1', '"version":2')
   const changed = `${header}.${Buffer.from(text).toString('base64url')}.${signature}`
-  await expect(verifyStatement(changed, keys)).rejects.toThrow(/not a statement as it was signed/)
-  await expect(verifyStatement('not a statement', keys)).rejects.toThrow(/not a statement as it was signed/)
+  await expect(verifyStatement(changed, keys)).rejects.toThrow(/^The signature is not valid/)
+  await expect(verifyStatement('not a statement', keys)).rejects.toThrow(/^The signature is not valid/)
   // Access tokens have other keys.
   const ring = createKeyRing(deps)
   await ring.signingKey()

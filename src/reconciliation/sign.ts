@@ -16,16 +16,20 @@ import { canonicalJson } from '../lib/json.ts'
 import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
 import { insertStatementKey, listStatementKeys, lockStatementKeys } from './close-store.ts'
 
-/** ECDSA on P-256, as for access tokens. The keys differ, so that neither can pass for the other. */
+/**
+ * ECDSA on P-256, as for access tokens. Statements and tokens have different keys, so that neither can pass for the
+ * other.
+ */
 const algorithm = 'ES256'
-/** The type in the JWS header: our access tokens have another one. */
+/** `typ` in the JWS header. The document of a move has it too, and verification does not check it. */
 const type = 'guiche-day-statement'
 
 type Deps = { clock: Clock; key: SecretKey }
 
 /**
- * Signs the canonical JSON of a statement, or of the document of a move, as a compact JWS with the newest key. The
- * first key is created when it is needed.
+ * Signs the canonical JSON of a statement, or of the document that carries a merchant's balance to another cell
+ * (docs/scaling.md#moving-a-merchant), as a compact JWS with the newest key. The first key is created when it is
+ * needed.
  */
 export async function signStatement(tx: Tx, deps: Deps, statement: object): Promise<string> {
   const { kid, privateKey } = await findSigningKey(tx, deps)
@@ -50,7 +54,8 @@ export async function verifyStatement(jws: string, { keys }: { keys: JWK[] }): P
       jws.trim(),
       async ({ kid }) => {
         const jwk = keys.find((one) => one.kid === kid)
-        if (!jwk) throw new Error(`It names the key ${kid ?? '(none)'}, which is not among the given keys.`)
+        if (!jwk)
+          throw new Error(`The file was signed with the key ${kid ?? '(none)'}, which is not among the given keys.`)
         return await importJWK(jwk, algorithm)
       },
       { algorithms: [algorithm] },
@@ -59,7 +64,7 @@ export async function verifyStatement(jws: string, { keys }: { keys: JWK[] }): P
   } catch (error) {
     if (error instanceof errors.JOSEError)
       throw new Error(
-        `This is not a statement as it was signed (${error.message}): it was changed, or is another file.`,
+        `The signature is not valid (${error.message}): the file was changed after it was signed, or never signed.`,
         {
           cause: error,
         },

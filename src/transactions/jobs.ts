@@ -13,7 +13,7 @@ import {
 } from './dispute/poll.ts'
 import { pollReturns } from './dispute/poll-returns.ts'
 import { checkReturnsJob } from './dispute/returns.ts'
-import { foldCounts, hasCountsToFold } from './list/count-store.ts'
+import { foldChanges, hasChangesToFold } from './list/count-store.ts'
 import { verifyCountsDaily } from './list/counts.ts'
 import { countMinutes } from './list/minutes.ts'
 import { countAllNames, verifyNamesDaily } from './list/names.ts'
@@ -47,7 +47,7 @@ export function transactionJobs(deps: SettleDeps, inBackground: SettleDeps): Rec
     [pollDisputesJob]: async (_, stopping) => await pollDisputes(inBackground, stopping),
     [pollSimulatedDisputesJob]: async (_, stopping) =>
       await pollDisputes(inBackground, stopping, { isLocalOnly: true }),
-    'transactions.fold-counts': async (_, stopping) => await foldCounts(inBackground.db, stopping),
+    'transactions.fold-counts': async (_, stopping) => await foldChanges(inBackground.db, stopping),
     'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(inBackground, stopping),
     'transactions.count-names': async (_, stopping) => await countAllNames(inBackground, stopping),
     'transactions.verify-names': async (_, stopping) => await verifyNamesDaily(inBackground, stopping),
@@ -85,7 +85,7 @@ export function transactionSchedules(deps: SettleDeps): Record<string, JobSchedu
     [pollSimulatedDisputesJob]: { everySeconds: 2, isNeeded: async () => await hasSimulatedDisputes(deps) },
     // A list adds the changes that are not folded yet. At 300 batches a second of one merchant these are 1,500 rows,
     // which take a third of a millisecond.
-    'transactions.fold-counts': { everySeconds: 5, isNeeded: async () => await hasCountsToFold(db) },
+    'transactions.fold-counts': { everySeconds: 5, isNeeded: async () => await hasChangesToFold(db) },
     // How often to check whether the daily run is due.
     'transactions.verify-counts': { everySeconds: 3_600 },
     // A list by name reads the transactions that are not counted yet, of three minutes at most: 9 ms, at 500 a second.

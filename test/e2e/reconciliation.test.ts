@@ -145,7 +145,7 @@ describe('guiche close', () => {
     expect(await cli.read(['close', 'verify', file(), '--keys', keys])).toMatch(/statement +signature valid/)
     const jws = await readFile(file(), 'utf8')
     await writeFile(file(), `${jws.slice(0, 200)}${jws[200] === 'A' ? 'B' : 'A'}${jws.slice(201)}`)
-    await cli.expectFailure(['close', 'verify', file(), '--keys', keys], /This is not a statement as it was signed/)
+    await cli.expectFailure(['close', 'verify', file(), '--keys', keys], /The signature is not valid/)
   })
 
   it('shows what has changed since it was signed, and keeps the earlier version', async () => {

@@ -57,24 +57,25 @@ export type Expected = {
   /** `:id` is replaced by the id of the `record`. */
   query?: string
   /**
-   * The answer to another merchant's people if it is not 404: 200 without the record; 201 or 409 if the request is
-   * about a record of their own merchant instead; 403 if every merchant is refused; 422 if no valid body is sent.
+   * The status of the answer to another merchant's people if it is not 404: 200 without the record; 201 or 409 if the
+   * request is about a record of their own merchant instead; 403 if every merchant is refused; 422 if no valid body is
+   * sent.
    */
-  elsewhere?: 200 | 201 | 403 | 409 | 422
-  /** Ends sessions, or changes the password or the second factor. */
-  isOfSession?: true
-  /** Is for the operator's people only, or controls the simulated bank. */
-  isOfNoMerchant?: true
+  outsiderStatus?: 200 | 201 | 403 | 409 | 422
+  /** Changes the person's own sign-in: ends sessions, or changes the password or the second factor. */
+  changesSignIn?: true
+  /** Not about one merchant: for the operator's people only, or a control of the sandbox. */
+  isGlobal?: true
 }
 
-const listed = (may: string): Expected => ({ may, elsewhere: 200 })
+const listed = (may: string): Expected => ({ may, outsiderStatus: 200 })
 const one = (may: string, record: NonNullable<Expected['record']>, more: Partial<Expected> = {}): Expected => ({
   may,
   record,
   ...more,
 })
-const operator = (may: string): Expected => ({ may, isOfNoMerchant: true })
-const sandbox = (may: string): Expected => ({ may, orMay: 'sandbox.use', isOfNoMerchant: true })
+const operator = (may: string): Expected => ({ may, isGlobal: true })
+const sandbox = (may: string): Expected => ({ may, orMay: 'sandbox.use', isGlobal: true })
 /** Endpoints decide where data goes, and show secrets. */
 const ofPeople = { ofPeople: 'credential.write' }
 const open: Expected = { may: 'public' }
@@ -133,23 +134,23 @@ export const expectations: Record<string, Expected> = {
   'GET /dashboard/api/invitation/:token': open,
   'POST /dashboard/api/invitation/:token': open,
 
-  'GET /dashboard/api/session': { may: 'signed in', elsewhere: 200 },
-  'DELETE /dashboard/api/session': { may: 'signed in', isOfSession: true },
-  'PUT /dashboard/api/password': { may: 'signed in', isOfSession: true },
-  'POST /dashboard/api/second-factor': { may: 'signed in', isOfSession: true },
-  'PUT /dashboard/api/second-factor': { may: 'signed in', isOfSession: true },
-  'DELETE /dashboard/api/second-factor': { may: 'signed in', isOfSession: true },
+  'GET /dashboard/api/session': { may: 'signed in', outsiderStatus: 200 },
+  'DELETE /dashboard/api/session': { may: 'signed in', changesSignIn: true },
+  'PUT /dashboard/api/password': { may: 'signed in', changesSignIn: true },
+  'POST /dashboard/api/second-factor': { may: 'signed in', changesSignIn: true },
+  'PUT /dashboard/api/second-factor': { may: 'signed in', changesSignIn: true },
+  'DELETE /dashboard/api/second-factor': { may: 'signed in', changesSignIn: true },
 
-  'GET /dashboard/api/own-session': { may: 'signed in', elsewhere: 200 },
-  'DELETE /dashboard/api/own-session': { may: 'signed in', isOfSession: true },
-  'DELETE /dashboard/api/own-session/:id': { may: 'signed in', isOfSession: true },
+  'GET /dashboard/api/own-session': { may: 'signed in', outsiderStatus: 200 },
+  'DELETE /dashboard/api/own-session': { may: 'signed in', changesSignIn: true },
+  'DELETE /dashboard/api/own-session/:id': { may: 'signed in', changesSignIn: true },
 
   'GET /dashboard/api/link': { ...listed('transaction.read'), query: 'clientId=:id', record: 'client' },
   'POST /dashboard/api/link': {
     may: 'transaction.write',
     record: 'client',
     // The link is created for their own merchant.
-    elsewhere: 201,
+    outsiderStatus: 201,
     body: { clientId: ':client', id: 'c0ffee00-0000-4000-8000-000000000001', ...link },
   },
   'GET /dashboard/api/link/:id': one('transaction.read', 'link'),
@@ -217,8 +218,8 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/list/dispute': listed('infraction.read'),
   'POST /dashboard/api/list/delivery': listed('webhook.read'),
   'POST /dashboard/api/list/delivery/summary': listed('webhook.read'),
-  'GET /dashboard/api/saved-view': { may: 'signed in', query: 'screen=transactions', elsewhere: 200 },
-  'POST /dashboard/api/saved-view': { may: 'signed in', elsewhere: 422 },
+  'GET /dashboard/api/saved-view': { may: 'signed in', query: 'screen=transactions', outsiderStatus: 200 },
+  'POST /dashboard/api/saved-view': { may: 'signed in', outsiderStatus: 422 },
   'DELETE /dashboard/api/saved-view/:id': { may: 'signed in' },
   'GET /dashboard/api/record/:id': one('transaction.read', 'transaction'),
   'GET /dashboard/api/transaction/:id/receipt.pdf': one('transaction.read', 'transaction'),
@@ -232,7 +233,7 @@ export const expectations: Record<string, Expected> = {
 
   'GET /dashboard/api/branding': { ...listed('credential.write'), query: 'clientId=:id', record: 'client' },
   'PUT /dashboard/api/branding': {
-    ...{ ...listed('credential.write'), elsewhere: 409 },
+    ...{ ...listed('credential.write'), outsiderStatus: 409 },
     body: { color: '#0055aa', shopUrl: null, embedOrigins: [], showsItems: false, changedAt: null },
     query: 'clientId=:id',
     record: 'client',
@@ -241,13 +242,13 @@ export const expectations: Record<string, Expected> = {
   'GET /dashboard/api/client': listed('signed in'),
   'POST /dashboard/api/client': {
     may: 'credential.write',
-    elsewhere: 403,
+    outsiderStatus: 403,
     body: { name: 'Loja Gama', scopes: ['balance.read'] },
   },
   'GET /dashboard/api/client/:clientId': one('credential.write', 'client'),
   'PATCH /dashboard/api/client/:clientId': one('credential.write', 'client', {
     body: { scopes: ['balance.read'], before: [] },
-    elsewhere: 403,
+    outsiderStatus: 403,
   }),
   'POST /dashboard/api/client/:clientId/secret': one('credential.write', 'client', {
     // With a client's own secret it also requires the client's scopes: dashboard-developer.test.ts.
@@ -274,14 +275,14 @@ export const expectations: Record<string, Expected> = {
     ...listed('webhook.write'),
     query: `${inPeriod}&state=delivered&state=gone&state=exhausted&state=canceled&state=pending`,
   },
-  'GET /dashboard/api/webhook/resend/:resendId': one('webhook.read', 'resend', { elsewhere: 200 }),
+  'GET /dashboard/api/webhook/resend/:resendId': one('webhook.read', 'resend', { outsiderStatus: 200 }),
   'PUT /dashboard/api/webhook/resend/:resendId': one('webhook.write', 'resend', {
     body: { ...period, states: ['delivered', 'gone', 'exhausted', 'canceled', 'pending'] },
-    elsewhere: 200,
+    outsiderStatus: 200,
   }),
   'PUT /dashboard/api/webhook/resend/:resendId/selection': one('webhook.write', 'resend', {
     body: { deliveries: [{ eventId: ':delivery', endpointId: null }] },
-    elsewhere: 200,
+    outsiderStatus: 200,
   }),
 
   'GET /dashboard/api/withdrawal/pending-review': listed('withdrawal.read'),
@@ -328,7 +329,10 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/entry': operator('reconciliation.decide'),
   'POST /dashboard/api/entry/preview': operator('reconciliation.decide'),
   'GET /dashboard/api/ledger': operator('ledger.read'),
-  'GET /dashboard/api/ledger/transactions': one('balance.read', 'transaction', { query: 'id=:id', elsewhere: 200 }),
+  'GET /dashboard/api/ledger/transactions': one('balance.read', 'transaction', {
+    query: 'id=:id',
+    outsiderStatus: 200,
+  }),
   'GET /dashboard/api/suspense': operator('reconciliation.read'),
   'GET /dashboard/api/suspense/:id': operator('reconciliation.read'),
   'GET /dashboard/api/suspense/:id/match': operator('reconciliation.decide'),

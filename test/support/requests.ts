@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
 
 export type Problem = { code: string; detail: string; requestId: string; errors?: { field: string; code: string }[] }
 
-/** A body with every field of the service's interface but the idempotency key. */
+/** A body for `POST /transaction` with every field except `idempotencyKey`. */
 export function fullTransaction(): Json {
   return {
     amount: 2590,

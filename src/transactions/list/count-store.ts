@@ -2,7 +2,7 @@ import { type Db, empty, type Sql, sql, type Tx } from '../../db/sql.ts'
 import { brasilia, dayOf, nextDay, windowOf } from '../../lib/brasilia.ts'
 import type { TransactionStatus } from '../status.ts'
 
-/** The filters whose total is known without counting transactions. */
+/** The filters whose total can be taken from the counts by day. */
 export type CountedFilters = { startDate?: Date; endDate?: Date; statuses?: TransactionStatus[] }
 
 const dayMs = 86_400_000
@@ -20,7 +20,7 @@ export function countByDays(merchantId: string, filters: CountedFilters): Sql {
     where merchant_id = ${merchantId} and created_at >= ${new Date(from)} and created_at < ${new Date(until)} ${ofStatus})`
 
   const from = startDate && withinCalendar(startDate.getTime())
-  // created_at has milliseconds, and the filter's last one is included.
+  // `created_at` has millisecond precision, and `endDate` is inclusive.
   const until = endDate && withinCalendar(endDate.getTime() + 1)
   if (from !== undefined && until !== undefined && until - from < 2 * dayMs) return between(from, until)
 
@@ -46,9 +46,9 @@ export function countByDays(merchantId: string, filters: CountedFilters): Sql {
 }
 
 /**
- * Finds the start of a deep page by the counts of the whole days before it. Returns a row with the moment below which
- * the page starts and the number of rows still to skip; no row when the list has ended. In the middle of 100,000 it
- * takes 0.3 ms, and 5 ms without.
+ * Finds the start of a deep page by the counts of the newer whole days, which precede it in the list. Returns a row
+ * with the moment below which the page starts and the number of rows still to skip; no row when the list has ended. In
+ * the middle of 100,000 it takes 0.3 ms, and 5 ms without.
  */
 export function startOfPage(merchantId: string, statuses: TransactionStatus[] | undefined, offset: number): Sql {
   const ofMerchant = sql`
@@ -68,8 +68,8 @@ export function startOfPage(merchantId: string, statuses: TransactionStatus[] | 
 }
 
 /**
- * Every transaction was created between these years. Filters may name the years 0 and 9999, whose days need another
- * calendar.
+ * Every transaction was created between 2000 and 2200. A filter may name the years 0 and 9999, where `dayOf` and
+ * `nextDay` return wrong days.
  */
 function withinCalendar(time: number): number {
   return Math.min(Math.max(time, Date.UTC(2000, 0)), Date.UTC(2200, 0))
@@ -86,13 +86,13 @@ function midnight(day: string): number {
   return windowOf(day).from.getTime()
 }
 
-export async function hasCountsToFold(db: Db): Promise<boolean> {
-  return (await db.query(sql`select from transaction_count_changes limit 1`, 'has-counts-to-fold')).length > 0
+export async function hasChangesToFold(db: Db): Promise<boolean> {
+  return (await db.query(sql`select from transaction_count_changes limit 1`, 'has-changes-to-fold')).length > 0
 }
 
 /**
- * Most changes per statement: after a night without a worker there may be millions, and a statement may run for a
- * minute.
+ * At most this many changes per statement: after a night without a worker there may be millions, and PostgreSQL ends a
+ * statement after a minute (`statement_timeout`, db/sql.ts).
  */
 const foldedMax = 100_000
 
@@ -101,7 +101,7 @@ const foldedMax = 100_000
  * physical order: otherwise two concurrent calls would deadlock. The second call waits, and adds what the first left
  * over. Not locking each change first makes it 1.2 µs per change instead of 2.4.
  */
-export async function foldCounts(db: Db, stopping?: AbortSignal): Promise<void> {
+export async function foldChanges(db: Db, stopping?: AbortSignal): Promise<void> {
   for (let folded = foldedMax; folded === foldedMax && !stopping?.aborted; ) {
     const [row] = await db.query<{ folded: number }>(sql`
       with taken as (

@@ -11,7 +11,7 @@ import {
 import { type Db, raw, sql } from '../../db/sql.ts'
 import { dayOf } from '../../lib/brasilia.ts'
 import type { TransactionStatus } from '../status.ts'
-import { type CountedFilters, countByDays, foldCounts } from './count-store.ts'
+import { type CountedFilters, countByDays, foldChanges } from './count-store.ts'
 import { verifyCounts, verifyCountsDaily } from './counts.ts'
 import { listTransactions } from './store.ts'
 
@@ -103,7 +103,7 @@ it('reports the exact total at every moment while others write, roll back, fold 
         .catch((error: Error) => expect(error.message).toBe('taken back'))
     }
   })
-  const fold = async () => await foldCounts(db)
+  const fold = async () => await foldChanges(db)
   const keepers = [fold, fold, async () => expect(await verifyCounts(db, log)).toEqual([])].map(async (work) => {
     while (writing) {
       await work()
@@ -125,7 +125,7 @@ it('reports the exact total at every moment while others write, roll back, fold 
   await Promise.all([...keepers, reader])
   expect(compared).toBeGreaterThan(50)
 
-  await foldCounts(db)
+  await foldChanges(db)
   expect(await db.query(sql`select from transaction_count_changes`)).toEqual([])
   for (let round = 0; round < 200; round += 1) {
     const filters = anyFilters()
@@ -144,7 +144,7 @@ it('reports the exact total at every moment while others write, roll back, fold 
 })
 
 it('adds one row of changes per day and status, however many transactions a statement writes', async () => {
-  await foldCounts(db)
+  await foldChanges(db)
   const at = Date.UTC(2026, 2, 1, 12)
   const rows = Array.from({ length: 50 }, () => ({ id: randomUUID(), created_at: new Date(at) }))
   await db.query(sql`

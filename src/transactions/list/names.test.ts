@@ -5,7 +5,7 @@ import { manualClock } from '../../../test/support/clock.ts'
 import { addMerchants, createTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
 import { type Db, onConnection, raw, sql, type Tx } from '../../db/sql.ts'
 import { eraseCustomers } from '../../privacy/store.ts'
-import { foldCounts } from './count-store.ts'
+import { foldChanges } from './count-store.ts'
 import { countNames } from './name-store.ts'
 import { countAllNames, verifyNames, verifyNamesDaily } from './names.ts'
 import { listTransactions, type TransactionFilters } from './store.ts'
@@ -145,7 +145,7 @@ it('lists exactly at every moment, while others write, commit late, roll back, e
       await countNames(db, merchantId, new Date(now - below(200)), 100)
       await sleep(2)
       if (below(10) === 0) await verifyNames(db, log)
-      if (below(3) === 0) await foldCounts(db)
+      if (below(3) === 0) await foldChanges(db)
     }
   })
   let compared = 0

@@ -5,7 +5,7 @@ import { type Plan, vacuum, withPlan } from '../../../test/support/plans.ts'
 import { type Db, sql } from '../../db/sql.ts'
 import { findOwners, type Owner } from '../owner-store.ts'
 import { countOpenLate } from '../store.ts'
-import { foldCounts } from './count-store.ts'
+import { foldChanges } from './count-store.ts'
 import { countNames } from './name-store.ts'
 import { listTransactions, type TransactionFilters } from './store.ts'
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await db.query(sql`
     insert into refunds (merchant_id, id, transaction_id, amount, status, end_to_end, created_at)
     select merchant_id, gen_random_uuid(), id, 1, 'REFUNDED', 'D' || amount, created_at from transactions where end_to_end is not null`)
-  await foldCounts(db)
+  await foldChanges(db)
   for (const table of ['transactions', 'transaction_counts', 'refunds']) await vacuum(db, table)
 })
 afterAll(async () => await database.drop())
