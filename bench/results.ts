@@ -2,12 +2,12 @@ import { percentile } from './load/histogram.ts'
 import type { Report } from './load/job.ts'
 import { describeMachine } from './machine.ts'
 
-/** One figure for each round. */
+/** One figure per round, or a single one for a case without rounds. */
 export type Series = number[]
 
 export type Row = {
   name: string
-  /** Operations per second, unless `unit` says otherwise. */
+  /** In `unit`; `/s` is operations per second. */
   values: Series
   unit: string
   p50Ms?: Series
@@ -116,7 +116,7 @@ export function toMs(report: Pick<Report, 'latency'>, percent: number): number {
   return percentile(report.latency, percent) / 1000
 }
 
-/** Errors of a run as text. They mark the run's row. */
+/** The errors of all reports, added up, as bold text. Undefined if there were none. */
 export function toErrors(reports: Pick<Report, 'errors'>[]): string | undefined {
   const sums = new Map<string, number>()
   for (const { errors } of reports)

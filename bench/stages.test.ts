@@ -4,7 +4,7 @@ import { mean, newHistogram, record } from './load/histogram.ts'
 import { deliveryParts, partOf, type Snapshot, stagesBetween } from './stages.ts'
 import { toStatementNames } from './statements.ts'
 
-it('shows what all processes recorded between two readings, with the maximum of that time', () => {
+it('sums what all processes recorded between two readings, with the maximum of that period only', () => {
   const snapshot = (durations: number[]): Snapshot => {
     const histogram = newHistogram()
     for (const duration of durations) record(histogram, duration)
@@ -14,7 +14,7 @@ it('shows what all processes recorded between two readings, with the maximum of 
     [1, snapshot([90_000, 20])],
     [2, snapshot([30])],
   ])
-  // The third process has started in between.
+  // Process 3 started between the two readings.
   const after = new Map([
     [1, snapshot([90_000, 20, 40, 40])],
     [2, snapshot([30])],
@@ -39,7 +39,7 @@ it('finds the name of a prepared statement by what PostgreSQL shows of its text'
   expect(toName('select  1')).toBe('`select 1`')
 })
 
-it('divides the time of a delivery, whose moments are on two clocks', () => {
+it('splits the time of a delivery into its parts, from timestamps of the wall clock and of performance.now()', () => {
   const occurredAt = new Date()
   const started = occurredAt.getTime() - performance.timeOrigin
   const [claimedAt, builtAt, sentAt, answeredAt, recordedAt] = [5, 9, 10, 12, 20].map((ms) => started + ms)

@@ -6,7 +6,10 @@ import { median } from '../results.ts'
 import { addMerchants, makeDataDir, removeDataDir, startService, startSingle, usageOfService } from '../service.ts'
 import { createJob } from './create.ts'
 
-/** The time from an empty folder to the first transaction, and from a stopped service to a ready one. */
+/**
+ * The time from an empty folder to the first transaction, with a new merchant and the start of the load generator, and
+ * the time from a stopped service to a ready one.
+ */
 export async function start({ results, rounds, say }: Bench): Promise<void> {
   const cold: number[] = []
   const warm: number[] = []
@@ -34,7 +37,7 @@ export async function start({ results, rounds, say }: Bench): Promise<void> {
   }
   results.section(
     'Start',
-    'Cold: from the start of the process on an empty folder (which makes the database) to the first 201. Warm: until /health/ready answers.',
+    'Cold: from the start of the process, which creates the database in an empty folder, until the load generator reports the first 201; creating a merchant and its token and starting the generator are included. Warm: until /health/ready answers.',
   )
   results.row({ name: 'cold', unit: 'ms', values: cold })
   results.row({ name: 'warm', unit: 'ms', values: warm })
@@ -71,7 +74,7 @@ export async function memory({ results, service, processes, merchants, isFull, s
         name: `maximum of ${processes} workers and their primary process together`,
         unit: 'MB',
         values: [Math.max(...all.samples)],
-        note: 'after all cases above, for 30 s; memory that processes share is counted once for each',
+        note: 'after all cases above, for 30 s; memory shared between processes is counted once per process',
       })
     results.target({
       name: 'memory while creating at full rate',

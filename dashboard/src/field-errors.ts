@@ -148,7 +148,7 @@ export const sentences: Record<Language, Sentences> = {
         'No entry follows from what is known. Investigate it at the PSP, then dismiss it with the reason.',
       not_confirmed: () =>
         'The PSP does not confirm it when it is queried individually, so nothing was posted. Try again later, or dismiss it with the reason.',
-      other_proposal: () => 'Another person’s proposal about the same is waiting. Approve or reject that one first.',
+      other_proposal: () => 'Another person’s proposal about the same record is waiting. Approve or reject it first.',
       still_open: () => 'Not finished yet. Until then the data is needed.',
       last_admin: () => 'No admin would be left. Make somebody else an admin first.',
       already_sent: () => 'The defence was sent already. Nothing can be changed any more.',

@@ -30,7 +30,7 @@ final class ListsTest extends TestCase
         self::assertSame(['perPage=100'], self::queries($transport));
     }
 
-    public function testFiltersTakeDatesAndListsAndPersonalOnesAreSentInTheBody(): void
+    public function testFiltersTakeDatesAndListsAndPersonalDataIsSentInTheBody(): void
     {
         $transport = new FakeTransport([self::page([], null), self::page([], null)]);
         $guiche = $transport->guiche();
@@ -43,7 +43,7 @@ final class ListsTest extends TestCase
         self::assertSame('{"startDate":"2026-11-01T03:00:00.000Z","status":["PAID","REFUNDED"],"customerDocument":"52998224725"}', $transport->requests[1]->body);
     }
 
-    public function testAnExportIsAWholeStreamEvenAfterABrokenOne(): void
+    public function testAnExportIsCompleteEvenAfterAFailedAttempt(): void
     {
         $transport = new FakeTransport([new Response(502, [], 'half of'), new Response(200, [], "id,amount\r\n1,2590\r\n")]);
         $csv = $transport->guiche()->statement->export();
@@ -76,12 +76,12 @@ final class ListsTest extends TestCase
         }, self::queries($transport)));
     }
 
-    public function testARecordKeepsWhatThisVersionDoesNotKnow(): void
+    public function testARecordKeepsFieldsThatThisVersionDoesNotKnow(): void
     {
         $transport = new FakeTransport([self::page(['a'], null)]);
         [$event] = $transport->guiche()->events->list()->page()->data;
-        self::assertSame('of a newer service', $event->toArray()['newField']);
-        self::assertStringContainsString('of a newer service', (string) json_encode($event));
+        self::assertSame('from a newer service', $event->toArray()['newField']);
+        self::assertStringContainsString('from a newer service', (string) json_encode($event));
     }
 
     /** @param list<string> $ids */
@@ -95,7 +95,7 @@ final class ListsTest extends TestCase
             'sequence' => 2,
             'createdAt' => '2026-11-24T00:00:00.000Z',
             'delivery' => null,
-            'newField' => 'of a newer service',
+            'newField' => 'from a newer service',
         ], $ids);
         return FakeTransport::json(200, ['total' => count($ids), 'totalPages' => 1, 'currentPage' => 1, 'perPage' => 100, 'data' => $data, 'nextCursor' => $nextCursor]);
     }

@@ -20,7 +20,11 @@ export function clientCommands(program: Command): void {
     .description('register a client and show its secrets once')
     .requiredOption('--name <name>', 'display name', toName)
     .option('--scopes <scopes>', `comma-separated list of ${scopes.join(', ')} (default: all)`, toScopes)
-    .option('--client-id <id>', 'your own identifier, such as the one of an external provider', toClientId)
+    .option(
+      '--client-id <id>',
+      'your own identifier, such as the client’s id at an external identity provider',
+      toClientId,
+    )
     .option('--json', 'print JSON')
     .action(
       async ({
@@ -31,7 +35,7 @@ export function clientCommands(program: Command): void {
       }: Json & { name: string; scopes?: Scope[]; clientId?: string }) => {
         const made = await withContext(async (context) => {
           if (clientId === undefined && context.hasProvider)
-            throw new Error('AUTH_ISSUER is set: give the client id that the provider uses with --client-id.')
+            throw new Error("AUTH_ISSUER is set: pass --client-id <id>, the client's id at the identity provider.")
           return await createClient(context, { name, scopes: granted, clientId, by: byOf(program) })
         })
         print(made, { json, note: 'Store the secrets now: they are not shown again.' })
@@ -57,9 +61,13 @@ export function clientCommands(program: Command): void {
 
   client
     .command('move <client-id>')
-    .description('refuse new charges of a merchant that has moved to another cell, and name its address there')
-    .requiredOption('--to <cell>', 'the other cell')
-    .requiredOption('--address <url>', 'its address: what the merchant’s program uses from now on', toAddress)
+    .description('refuse new charges of a merchant that has moved to another cell; the refusal has its address there')
+    .requiredOption('--to <cell>', 'the other cell, which is a separate installation')
+    .requiredOption(
+      '--address <url>',
+      'the base URL of that cell, which the merchant’s program uses from now on',
+      toAddress,
+    )
     .option('--json', 'print JSON')
     .action(async (clientId: string, { json, to: cell, address }: Json & { to: string; address: string }) => {
       const moving = { clientId, to: { cell, address }, by: byOf(program) }
@@ -69,7 +77,7 @@ export function clientCommands(program: Command): void {
         {
           json,
           shown: { clientId, cell, address },
-          note: 'What exists stays here. `npx guiche ledger move-out` moves its balance.',
+          note: 'Existing records stay here. `npx guiche ledger move-out` proposes the transfer of the balance.',
         },
       )
     })
@@ -89,7 +97,7 @@ export function clientCommands(program: Command): void {
     .option('--overlap-hours <hours>', 'how long the former secret stays valid', toHours, 24)
     .option(
       '--id <id>',
-      'your UUID for the rotation: repeated with it after a lost answer, it keeps the secret in use',
+      'a UUID for this rotation. If no secret was shown, repeat with the same UUID: only the unseen secret ends',
       toId,
     )
     .option('--webhook', 'rotate the secret that signs webhooks instead of the client secret')
@@ -107,22 +115,22 @@ export function clientCommands(program: Command): void {
         const { secret, formerExpiresAt } = await withContext(async (context) => {
           const known = await findKnownClient(context, clientId)
           const of = webhook ? 'webhook' : 'client'
-          // A repeated command without this id would be a second rotation. A program passes its own id.
+          // Without this id, a repeated command would rotate again. A caller with --json passes its own --id.
           if (!json) process.stderr.write(`If no secret is shown, repeat the command with --id ${id}.\n`)
           return await rotateSecret(context, { client: known, of, id, overlapHours, by: byOf(program) })
         })
         const made = { ...(webhook ? { webhookSecret: secret } : { clientSecret: secret }), formerExpiresAt }
         print(
           { clientId, ...made },
-          { json, note: `Store it now: it is not shown again. The former one is valid until ${formerExpiresAt}.` },
+          { json, note: `Store it now: it is not shown again. No former secret is valid after ${formerExpiresAt}.` },
         )
       },
     )
 
   client
     .command('revoke <client-id>')
-    .description('revoke all tokens and secrets of a client; rotate-secret enables it again')
-    .option('--tokens-only', 'revoke only the tokens issued so far; the secrets stay valid')
+    .description('revoke all tokens and client secrets; rotate-secret enables the client again')
+    .option('--tokens-only', 'revoke only the tokens issued so far; the client secrets stay valid')
     .option('--json', 'print JSON')
     .action(async (clientId: string, { json, tokensOnly }: Json & { tokensOnly?: boolean }) => {
       const isDone = await withContext(async (context) => {
@@ -130,7 +138,7 @@ export function clientCommands(program: Command): void {
       })
       if (!isDone) throw unknownClient()
       print(
-        { clientId, revoked: tokensOnly ? 'tokens' : 'tokens and secrets' },
+        { clientId, revoked: tokensOnly ? 'tokens' : 'tokens and client secrets' },
         {
           json,
           note: tokensOnly
@@ -148,13 +156,13 @@ export async function findMerchant({ db, clock }: Context, clientId: string): Pr
 
 function toAddress(text: string): string {
   if (!URL.canParse(text) || !/^https?:\/\//.test(text) || text.length > 200)
-    throw new InvalidArgumentError('A URL such as https://b.pay.example.com.')
+    throw new InvalidArgumentError('An http or https URL of at most 200 characters, such as https://b.pay.example.com.')
   return text.replace(/\/+$/, '')
 }
 
 function toName(text: string): string {
   if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text))
-    throw new InvalidArgumentError('1 to 255 characters.')
+    throw new InvalidArgumentError('1 to 255 characters, without control characters.')
   return text
 }
 

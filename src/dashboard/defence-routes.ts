@@ -4,7 +4,7 @@ import { byUser } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { type DisputeKey, notFound } from '../defences/case.ts'
 import { DefenceInput, DefenceView, fileBytesMax, HandInInput, SendInput } from '../defences/schema.ts'
-import { markHandedIn, requestSending } from '../defences/send.ts'
+import { markSubmittedByHand, requestSending } from '../defences/send.ts'
 import { findFile } from '../defences/store.ts'
 import { addFile, fileTooLarge, removeFile, showDefence, writeDefence } from '../defences/write.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
@@ -61,7 +61,7 @@ export function registerDefenceRoutes(app: Server, deps: Deps): void {
     { ...write, schema: { hide: true, params: OfDispute, querystring: NoQuery, body: HandInInput, response: answers } },
     async (request) => {
       const key = await findKey(deps, userOf(request), request.params.id)
-      return await markHandedIn(deps, key, { input: request.body, by: byUser(userOf(request)) })
+      return await markSubmittedByHand(deps, key, { input: request.body, by: byUser(userOf(request)) })
     },
   )
 

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/sql.ts'
 import { AppError, refusal } from '../lib/errors.ts'
 import { type DisputeRow, listDisputesOf } from '../transactions/dispute/store.ts'
 import { lockTransaction } from '../transactions/store.ts'
-import { type DefenceView, fileBytesMax, filesMax, noDelivery, textMax, totalBytesMax } from './schema.ts'
+import { type DefenceView, fileBytesMax, filesMax, noProofOfDelivery, textMax, totalBytesMax } from './schema.ts'
 import { isEditable } from './status.ts'
 import { type DefenceRow, type FileRow, findDefence, listFiles } from './store.ts'
 
@@ -56,7 +56,7 @@ export function assertRead(
 /** A defence before anything was written. */
 export function newDefence({ merchant_id, id }: DisputeRow, now: Date): DefenceRow {
   return {
-    ...{ merchant_id, dispute_id: id, state: 'draft', revision: 0, text: '', delivery: noDelivery },
+    ...{ merchant_id, dispute_id: id, state: 'draft', revision: 0, text: '', delivery: noProofOfDelivery },
     ...{ submission_id: null, requested_at: null, answered_at: null, reference: null, refusal: null },
     ...{ changed_at: now, erased_at: null },
   }

@@ -36,7 +36,7 @@ export const Delivery = Type.Object(
 )
 export type Delivery = Static<typeof Delivery>
 
-export const noDelivery: Delivery = {
+export const noProofOfDelivery: Delivery = {
   ...{ kind: null, carrier: '', trackingCode: '', deliveredOn: '', receivedBy: '', invoice: '' },
 }
 
@@ -75,9 +75,9 @@ export type FileView = Static<typeof FileView>
 const WrittenView = Type.Object({
   state: Type.Enum([...defenceStates]),
   ...{ revision: Type.Integer(), text: Text, delivery: Delivery },
-  /** When sending was last requested, and when the PSP received it or it was handed in. */
+  /** When sending was last requested, and when the PSP received it or a person submitted it by hand. */
   ...{ requestedAt: OrNull(Text), answeredAt: OrNull(Text) },
-  /** The PSP's number for it, or what the person who handed it in noted. */
+  /** The PSP's number for it, or what the person who submitted it by hand noted. */
   reference: OrNull(Text),
   /** Why the PSP refused the last attempt. */
   refusal: OrNull(Text),
@@ -86,7 +86,7 @@ const WrittenView = Type.Object({
 
 export const DefenceView = Type.Object({
   disputeId: Text,
-  /** Whether the PSP's API takes it. Otherwise a person hands it in. */
+  /** Whether the PSP's API takes it. Otherwise a person submits it by hand. */
   canSend: Type.Boolean(),
   /** Whether it can be edited and sent: the dispute is open and it is not sent. */
   isOpen: Type.Boolean(),

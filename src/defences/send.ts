@@ -44,7 +44,7 @@ export async function requestSending(
     if (!canSend(deps.acquirers, found.dispute))
       throw refuse(
         'not_offered',
-        'The API of the PSP takes no defences. Download the package, hand it in, and mark it here.',
+        'The API of the PSP takes no defences. Download the package, submit it to the PSP yourself, and mark it here.',
       )
     const { defence } = found
     if (!defence || defence.text.trim() === '')
@@ -59,12 +59,12 @@ export async function requestSending(
 }
 
 /**
- * Marks a defence as handed in by a person: by e-mail, or on the PSP's own site. Also one whose sending has no answer
- * yet.
+ * Marks a defence that a person submitted to the PSP outside Guichê, by e-mail or on the PSP's own site. Also one whose
+ * sending has no answer yet. In the API, the database and the dashboard this is "handed in" (`handed_in`, `hand-in`).
  *
  * @throws {AppError} `defence_not_possible` with the reason
  */
-export async function markHandedIn(
+export async function markSubmittedByHand(
   deps: WriteDeps,
   key: DisputeKey,
   { input, by }: { input: HandInInput; by: By },
@@ -89,7 +89,8 @@ export function defenceJobs(deps: WriteDeps): Record<string, Job> {
 async function sendDefence(deps: WriteDeps, key: DisputeKey): Promise<void> {
   const found = await readCase(deps.db, key)
   const { defence } = found
-  // It was handed in meanwhile, another run has recorded the answer, the dispute was reopened, or its text was erased.
+  // A person submitted it by hand meanwhile, another run has recorded the answer, the dispute was reopened, or its text
+  // was erased.
   if (defence?.state !== 'sending' || defence.erased_at !== null) return
   const outcome = await sendToAcquirer(deps, found, defence)
   await deps.db.transaction(async (tx) => {

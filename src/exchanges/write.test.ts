@@ -33,7 +33,7 @@ function exchange(more: Partial<Exchange>): Exchange {
 const listOf = async (recordId: string, endToEnd: string | null = null) =>
   await listExchanges(database.db, { recordIds: [recordId], endToEnd, limit: 500 })
 
-it('stores exchanges by record and by payment without delaying the caller', async () => {
+it('stores exchanges by record and by payment, in the order in which they were written', async () => {
   const write = createExchangeWriter({ db: database.db, log })
   const recordId = randomUUID()
   for (let count = 0; count < 300; count += 1) write(exchange({ recordId, durationMs: count }))
@@ -44,24 +44,24 @@ it('stores exchanges by record and by payment without delaying the caller', asyn
   expect(rows[0]).toMatchObject({ acquirer: 'a PSP', record_id: recordId, at: clock.now(), error: null })
 })
 
-it('does not wait for the disk in its own commit, and leaves that setting alone for others', async () => {
-  const shown = async (db: Pick<Tx, 'query'>) =>
+it('commits without waiting for the disk, and leaves synchronous_commit on for other statements', async () => {
+  const readSetting = async (db: Pick<Tx, 'query'>) =>
     (await db.query<{ setting: string }>(sql`select current_setting('synchronous_commit') as setting`))[0]?.setting
   await database.db.transaction(async (tx) => {
     await insertExchanges(tx, [exchange({})])
-    expect(await shown(tx)).toBe('off')
+    expect(await readSetting(tx)).toBe('off')
   })
   for (let count = 0; count < 10; count += 1) {
     await insertExchanges(database.db, [exchange({})])
-    expect(await shown(database.db)).toBe('on')
+    expect(await readSetting(database.db)).toBe('on')
   }
 })
 
-it('neither throws nor rejects without a database, and drops what exceeds the limit', async () => {
+it('neither throws nor rejects when the database is gone, and drops exchanges above the limit', async () => {
   const gone = await createTestDatabase()
   let lost = 0
-  const counting = pino({ level: 'debug' }, { write: () => (lost += 1) })
-  const write = createExchangeWriter({ db: gone.db, log: counting })
+  const countingLog = pino({ level: 'debug' }, { write: () => (lost += 1) })
+  const write = createExchangeWriter({ db: gone.db, log: countingLog })
   await gone.drop()
   for (let count = 0; count < 5_000; count += 1) write(exchange({ recordId: randomUUID() }))
   await eventually(() => lost >= 2_000)

@@ -22,9 +22,10 @@ export type ProposedOnce = { proposal: ProposalRow; isReplay: boolean }
 
 /**
  * Stores an action that needs a second person's approval, and records who proposed it. A person's new proposal replaces
- * their earlier one; the same one again, as by a double click, changes nothing.
+ * their earlier one of the same kind about the same record. Proposing the same content again, as by a double click,
+ * changes nothing.
  *
- * @throws {AppError} `proposal_not_possible` while somebody else's proposal about the same record is open
+ * @throws {AppError} `proposal_not_possible` while somebody else's proposal of this kind about the record is open
  */
 export async function propose(tx: Tx, proposal: NewProposal): Promise<ProposalRow> {
   const { kind, recordId, content, by, now } = proposal
@@ -32,7 +33,7 @@ export async function propose(tx: Tx, proposal: NewProposal): Promise<ProposalRo
   if (open && !isSamePerson(open.proposed_by, by.actor)) throw alreadyOpen(open)
   if (open && canonicalJson(open.content) === canonicalJson(content)) return open
   if (open) await updateProposal(tx, open.id, { state: 'replaced', by: by.actor, now })
-  // If another commit was first, its proposal is visible now.
+  // Null: another transaction committed its proposal first. The second try sees that proposal.
   return (await insert(tx, proposal)) ?? (await propose(tx, proposal))
 }
 
@@ -71,7 +72,7 @@ async function insert(tx: Tx, proposal: NewProposal): Promise<ProposalRow | null
 }
 
 function alreadyOpen(open: ProposalRow): AppError {
-  const whose = ` by ${open.proposed_by.replace(/^\w+:/, '')} of ${open.proposed_at.toISOString()}`
-  const detail = `Another proposal${whose} about the same is waiting. Approve or reject that one first.`
+  const made = `made by ${open.proposed_by.replace(/^\w+:/, '')} at ${open.proposed_at.toISOString()}`
+  const detail = `Another proposal about the same record, ${made}, is waiting. Approve or reject it first.`
   return refusal('proposal_not_possible', 'other_proposal', detail, { field: 'proposal' })
 }

@@ -27,7 +27,7 @@ async function signIn(role: string, merchant: string | null): Promise<Browser> {
   return await openBrowser(service, { email: await inviteUser(service, { role, merchantId: merchant }), password })
 }
 
-const noDelivery = { kind: null, carrier: '', trackingCode: '', deliveredOn: '', receivedBy: '', invoice: '' }
+const noProofOfDelivery = { kind: null, carrier: '', trackingCode: '', deliveredOn: '', receivedBy: '', invoice: '' }
 const text = 'O cliente recebeu o produto no endereço do pedido.'
 const pdf = Buffer.from('%PDF-1.7 proof')
 const mebibyte = 1024 * 1024
@@ -50,7 +50,7 @@ const upload = async (path: string, content: Buffer, name = 'proof.pdf', id: str
 const write = async (path: string, revision: number, more: object = {}) =>
   await owner.call<DefenceView>(`${path}/defence`, {
     method: 'PUT',
-    body: { text, delivery: noDelivery, revision, ...more },
+    body: { text, delivery: noProofOfDelivery, revision, ...more },
   })
 const readDefence = async (path: string) => (await owner.call<DefenceView>(`${path}/defence`)).body
 const send = async (path: string, more: object = {}) => {
@@ -166,7 +166,7 @@ describe('a defence', () => {
     expect(twice.body.files).toMatchObject([{ id: fileId, name: 'nota_fdp.pdf', type: 'application/pdf', sha256 }])
     expect(whyOf(await send(path))).toEqual([422, 'validation_failed', 'text required'])
     const delivery = {
-      ...noDelivery,
+      ...noProofOfDelivery,
       kind: 'goods',
       carrier: 'Correios',
       trackingCode: 'AB123',
@@ -287,7 +287,7 @@ describe('a defence', () => {
     const document = '11144477735'
     const { id, path, reference } = await openCase()
     await service.db.query(sql`update transactions set customer_document = ${document} where id = ${id}`)
-    await write(path, 0, { delivery: { ...noDelivery, receivedBy: 'Maria da Silva' } })
+    await write(path, 0, { delivery: { ...noProofOfDelivery, receivedBy: 'Maria da Silva' } })
     const { body } = await upload(path, Buffer.from('Maria da Silva recebeu'), 'maria.txt')
     const erase = async () =>
       await admin.call('/dashboard/api/person/erasure', { body: { document, confirm: document } })
@@ -296,7 +296,7 @@ describe('a defence', () => {
     await pollUntil(service, id, 'PAID')
     expect((await erase()).status).toBe(200)
     const erased = await readDefence(path)
-    expect(erased.written).toMatchObject({ text: '', delivery: noDelivery, isErased: true })
+    expect(erased.written).toMatchObject({ text: '', delivery: noProofOfDelivery, isErased: true })
     const file = { name: 'erased', isErased: true, sha256: body.files[0]?.sha256 }
     expect(erased.files).toMatchObject([file])
     expect((await owner.call(`${path}/file/${body.files[0]?.id}`)).status).toBe(404)
@@ -315,7 +315,7 @@ describe('a defence', () => {
     expect((await owner.call(other.path + file, { method: 'DELETE' })).status).toBe(404)
     const refused = await reader.call(`${one.path}/defence`, {
       method: 'PUT',
-      body: { text, delivery: noDelivery, revision: 0 },
+      body: { text, delivery: noProofOfDelivery, revision: 0 },
     })
     expect(whyOf(refused)).toEqual([403, 'permission_missing'])
   })

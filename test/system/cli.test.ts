@@ -111,7 +111,7 @@ describe('guiche client create', () => {
 
   it('requires --client-id, and creates no client secret, when an external provider issues the tokens', async () => {
     const environment = { AUTH_ISSUER: 'https://sso.example.com/realms/shops', AUTH_AUDIENCE: 'guiche' }
-    await expectFailure(['client', 'create', '--name', 'x'], /with --client-id/, environment)
+    await expectFailure(['client', 'create', '--name', 'x'], /pass --client-id/, environment)
     const made = await runJson(['client', 'create', '--name', 'x', '--client-id', 'known-there'], environment)
     expect(Object.keys(made as object).sort()).toEqual(['clientId', 'merchantId', 'webhookSecret'])
   })
@@ -180,7 +180,7 @@ describe('guiche client rotate-secret', () => {
   it('prints until when the former secret is valid, and refuses an unknown client and invalid values', async () => {
     const made = await registerShop(service)
     const { stdout } = await run(['client', 'rotate-secret', made.clientId])
-    expect(stdout).toMatch(/Store it now: it is not shown again\. The former one is valid until \d{4}-\S+Z\.\n$/)
+    expect(stdout).toMatch(/Store it now: it is not shown again\. No former secret is valid after \d{4}-\S+Z\.\n$/)
     await Promise.all([
       expectFailure(
         ['client', 'rotate-secret', 'nobody'],
@@ -202,7 +202,7 @@ describe('guiche client revoke', () => {
     const token = await fetchToken(service.baseUrl, made)
     expect(await runJson(['client', 'revoke', made.clientId])).toEqual({
       clientId: made.clientId,
-      revoked: 'tokens and secrets',
+      revoked: 'tokens and client secrets',
     })
     catchUp()
     const form = { client_id: made.clientId, client_secret: made.clientSecret }

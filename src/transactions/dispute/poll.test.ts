@@ -176,7 +176,7 @@ it('alerts while a dispute that did not end blocks money, until a person rejects
   expect(await psp.overdue()).toEqual([])
   clock.advance(6_000)
   expect(await psp.overdue()).toEqual([5])
-  // Another one, whose defence was handed in, and of whose decision the PSP's list says nothing.
+  // Another one, whose defence was submitted by hand, and of whose decision the PSP's list says nothing.
   const other = await payOne(service)
   const open = { ...found, idInfracao: randomUUID(), endToEndId: other.endToEnd, status: 'ABERTA' }
   await psp.poll(listing(found, open))

@@ -78,8 +78,8 @@ export async function updateDispute(tx: Tx, row: DisputeRow): Promise<void> {
 }
 
 /**
- * The dispute needs an answer again: what was sent or handed in before it ended becomes a draft. Sending that makes a
- * new submission, under an id of its own.
+ * The dispute needs an answer again: a defence that was sent, or submitted by hand, before it ended becomes a draft.
+ * Sending that makes a new submission, under an id of its own.
  */
 export async function reopenDefence(tx: Tx, { merchant_id, id }: DisputeRow): Promise<void> {
   await tx.query(sql`update disputes set answered_at = null where merchant_id = ${merchant_id} and id = ${id}`)

@@ -16,16 +16,16 @@ type Values = { text: string; delivery: Delivery }
 /** The stored defence as the person has read it. What they have changed since is in the form. */
 type Read = { revision: number; values: Values }
 
-const noDelivery: Delivery = {
+const noProofOfDelivery: Delivery = {
   ...{ kind: null, carrier: '', trackingCode: '', deliveredOn: '', receivedBy: '', invoice: '' },
 }
 const kinds = ['goods', 'digital', 'service'] as const
 const isSame = (one: Values, other: Values) =>
   one.text === other.text && fields.every((field) => one.delivery[field] === other.delivery[field])
-const fields = Object.keys(noDelivery) as (keyof Delivery)[]
+const fields = Object.keys(noProofOfDelivery) as (keyof Delivery)[]
 
 function toRead({ written }: DefenceView): Read {
-  const { revision = 0, text = '', delivery = noDelivery } = written ?? {}
+  const { revision = 0, text = '', delivery = noProofOfDelivery } = written ?? {}
   return { revision, values: { text, delivery } }
 }
 

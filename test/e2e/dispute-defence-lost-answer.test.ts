@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
-import { noDelivery } from '../../src/defences/schema.ts'
-import { markHandedIn, requestSending } from '../../src/defences/send.ts'
+import { noProofOfDelivery } from '../../src/defences/schema.ts'
+import { markSubmittedByHand, requestSending } from '../../src/defences/send.ts'
 import { writeDefence } from '../../src/defences/write.ts'
 import { manualClock } from '../support/clock.ts'
 import { openGateway, openPsp, setBehaviour } from '../support/gateway.ts'
@@ -9,7 +9,7 @@ import { eventually } from '../support/webhooks.ts'
 
 const text = 'O cliente recebeu o produto no endereço do pedido.'
 
-it('sends a defence again after a lost answer, and it counts once', async () => {
+it('sends a defence again under the same id after its answer was lost', async () => {
   const clock = manualClock()
   const psp = await openPsp('alpha', clock)
   const gateway = await openGateway([psp], { clock })
@@ -25,7 +25,7 @@ it('sends a defence again after a lost answer, and it counts once', async () => 
   const key = { merchantId: paid?.merchant_id ?? '', transactionId: id, disputeId: found?.id ?? '' }
   const deps = { db: gateway.db, clock, acquirers: gateway.acquirers }
   const by = { actor: 'user:ana@example.com' }
-  await writeDefence(deps, key, { input: { text, delivery: noDelivery, revision: 0 }, by })
+  await writeDefence(deps, key, { input: { text, delivery: noProofOfDelivery, revision: 0 }, by })
   setBehaviour(psp, 'lost', 'PUT /v2/gn/infracoes')
   await requestSending(deps, key, { input: { revision: 1, fileIds: [] }, by })
   const sendings = () => psp.requests.filter((request) => request.startsWith('PUT /v2/gn/infracoes'))
@@ -36,7 +36,12 @@ it('sends a defence again after a lost answer, and it counts once', async () => 
   setBehaviour(psp, 'well')
   await eventually(async () => (await state()) === 'sent')
   expect(new Set(sendings()).size).toBe(1)
-  await expect(markHandedIn(deps, key, { input: { revision: 1, fileIds: [], reference: '' }, by })).rejects.toThrow()
+  // The PSP has it: a person can no longer mark it as submitted by hand.
+  const input = { revision: 1, fileIds: [], reference: '' }
+  await expect(markSubmittedByHand(deps, key, { input, by })).rejects.toMatchObject({
+    code: 'defence_not_possible',
+    details: { fields: [{ code: 'already_sent' }] },
+  })
   await gateway.stop()
   await psp.close()
 })
