@@ -14,8 +14,8 @@ import { addMerchants, makeDataDir, removeDataDir, startService } from './servic
 const functionsShown = 40
 
 /**
- * Shows where the microseconds of a create go, at 64 connections: by process, then within Guichê by component and by
- * function.
+ * Shows where the processor time of creating a transaction (`POST /transaction`) goes, at 64 connections: by process,
+ * then within Guichê by component and by function.
  */
 export async function profileCreate({ seconds }: { seconds: number }): Promise<string> {
   const dataDir = await makeDataDir()
@@ -24,12 +24,13 @@ export async function profileCreate({ seconds }: { seconds: number }): Promise<s
   try {
     const merchants = await addMerchants(service, 50)
     const job = createJob({ port: service.port, merchants, connections: 64, seconds, warmUpSeconds: 0 })
+    // Warm-up.
     await generate({ ...job, seconds: 4 })
     await service.emptyLog()
 
     // First without the profiler, which has its own cost.
     const report = await measure(service, job)
-    if (report.example !== undefined) process.stderr.write(`${report.example}\n`)
+    if (report.firstErrorBody !== undefined) process.stderr.write(`${report.firstErrorBody}\n`)
     const file = join(dataDir, 'create.cpuprofile')
     await send(service.child, { profile: 'start' })
     await generate(job)
@@ -43,7 +44,7 @@ export async function profileCreate({ seconds }: { seconds: number }): Promise<s
       '|---|---|',
       `| Guichê | ${report.guicheMicros.toFixed(1)} |`,
       `| PostgreSQL, all of it | ${report.postgresMicros.toFixed(1)} |`,
-      `| generator | ${(report.cpuMicros / report.count).toFixed(1)} |`,
+      `| load generator | ${(report.cpuMicros / report.count).toFixed(1)} |`,
       '',
       ...describeProfile(profile, report.guicheMicros),
     ]
@@ -79,13 +80,13 @@ function describeProfile(profile: CpuProfile, microsPerCreate: number): string[]
     .sort((a, b) => b.micros - a.micros)
     .slice(0, functionsShown)
   return [
-    '| within Guichê | µs per create | share |',
+    '| component of Guichê | µs per create | share |',
     '|---|---|---|',
     ...components.map(
       ([name, { micros }]) => `| ${name} | ${perCreate(micros)} | ${((micros / total) * 100).toFixed(1)} % |`,
     ),
     '',
-    '| function | of | µs per create |',
+    '| function | component | µs per create |',
     '|---|---|---|',
     ...functions.map(({ component, name, micros }) => `| ${name} | ${component} | ${perCreate(micros)} |`),
   ]

@@ -90,7 +90,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
         report.count += 1
         record(report.latency, (now - connection.dueAt) * 1000)
       } else addError(report, `${status} ${/"code":"(\w+)"/.exec(message.body.toString('latin1'))?.[1] ?? ''}`.trim())
-      report.example ??= status >= 300 ? message.body.toString() : undefined
+      report.firstErrorBody ??= status >= 300 ? message.body.toString() : undefined
     }
     if (pattern && job.keep && report.kept.length < job.keep.max) {
       const found = pattern.exec(message.body.toString('latin1'))

@@ -26,8 +26,7 @@ export type Report = {
   count: number
   /** All other results, by status and error code or by the connection's error; and requests that were never sent. */
   errors: Record<string, number>
-  /** The body of the first error. */
-  example?: string
+  firstErrorBody?: string
   seconds: number
   latency: Histogram
   /** The first part of it, from when a request was due until a connection was free to send it. */

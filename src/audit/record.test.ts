@@ -135,12 +135,20 @@ describe('the chain', () => {
     [
       'an entry that was deleted',
       ['delete from audit_chain where position = 2', `delete from audit_log where actor = 'cli:bruno'`],
-      /^2 is not there any more/,
+      /^2 is missing from the chain$/,
+    ],
+    [
+      'entries that were deleted',
+      [
+        'delete from audit_chain where position in (2, 3)',
+        `delete from audit_log where actor in ('cli:bruno', 'cli:carla')`,
+      ],
+      /^2 is missing from the chain, as are all up to number 3$/,
     ],
     [
       'an entry that was inserted',
       [`insert into audit_log (at, actor, action) values (now(), 'cli:ana', 'user.accept')`],
-      /1 entries of the log are not in the chain/,
+      /^0 1 entry of the audit log is not in the chain$/,
     ],
   ])('finds %s', async (_, statements, expected) => {
     expect((await tamper(...statements)).join('\n')).toMatch(expected)
@@ -149,14 +157,16 @@ describe('the chain', () => {
   it('finds by the signed heads a log that was rewritten to its end, and one that was truncated', async () => {
     const { head } = await verifyAudit(chained.db)
     const sha256 = 'ab'.repeat(32)
-    const rewritten = await verifyAudit(chained.db, [{ position: 4, sha256, signedIn: 'the statement of one day' }])
+    const rewritten = await verifyAudit(chained.db, [
+      { position: 4, sha256, statementName: 'the statement of one day' },
+    ])
     expect(rewritten.breaches).toEqual([
       { entry: 4, detail: 'is not the entry that was signed in the statement of one day' },
     ])
-    const cut = await verifyAudit(chained.db, [{ position: 99, sha256, signedIn: 'another' }])
+    const cut = await verifyAudit(chained.db, [{ position: 99, sha256, statementName: 'another' }])
     expect(cut.breaches).toEqual([{ entry: 99, detail: 'was signed in another and is not there any more' }])
     if (!head) throw new Error('there are entries')
-    expect((await verifyAudit(chained.db, [{ ...head, signedIn: 'a third' }])).breaches).toEqual([])
+    expect((await verifyAudit(chained.db, [{ ...head, statementName: 'a third' }])).breaches).toEqual([])
   })
 
   it.each(['update audit_log set actor = actor', 'delete from audit_chain', 'truncate audit_log'])(

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { Db, Tx } from '../db/sql.ts'
 import { type ChainedAction, countUnchained, listChained } from './store.ts'
 
-/** Where the audit log was tampered with: the entry's number in the chain. */
+/** Where the audit log was tampered with: the entry's number in the chain, or 0 if it concerns the log as a whole. */
 export type AuditBreach = { entry: number; detail: string }
 
-/** The newest entry at some moment, as a signed statement has it. */
+/** The newest entry at some moment: its position in the chain and its hash. */
 export type AuditHead = { position: number; sha256: string }
 
-/** An anchor: a signed head of the audit log, and where it was signed. */
-export type AuditAnchor = AuditHead & { signedIn: string }
+/** An anchor: a head that a closed day's signed statement contains, and the name of that statement. */
+export type AuditAnchor = AuditHead & { statementName: string }
 
 export type AuditVerification = { entries: number; head: AuditHead | null; breaches: AuditBreach[] }
 
@@ -19,9 +19,9 @@ const pageRows = 5_000
 const breachesMax = 100
 
 /**
- * Recomputes the hash chain of the audit log from its first entry and compares it with the signed heads. An entry that
- * was changed or deleted is found at its position, and inserted ones are counted. A log that was rewritten to its end
- * or truncated is found only by the signed heads.
+ * Recomputes the hash chain of the audit log from its first entry and compares it with the anchors. An entry that was
+ * changed or deleted is found at its position, and inserted ones are counted. A log that was rewritten to its end or
+ * truncated is found only by the anchors.
  */
 export async function verifyAudit(db: Db | Tx, anchors: AuditAnchor[] = []): Promise<AuditVerification> {
   const signed = new Map<number, AuditAnchor[]>()
@@ -33,9 +33,9 @@ export async function verifyAudit(db: Db | Tx, anchors: AuditAnchor[] = []): Pro
     const rows = await listChained(db, { after: position, limit: pageRows })
     for (const row of rows) {
       breaches.push(...checkEntry(row, position, former))
-      for (const { sha256, signedIn } of signed.get(row.position) ?? []) {
+      for (const { sha256, statementName } of signed.get(row.position) ?? []) {
         if (sha256 !== row.hash.toString('hex'))
-          breaches.push({ entry: row.position, detail: `is not the entry that was signed in ${signedIn}` })
+          breaches.push({ entry: row.position, detail: `is not the entry that was signed in ${statementName}` })
       }
       signed.delete(row.position)
       former = row.hash
@@ -44,11 +44,11 @@ export async function verifyAudit(db: Db | Tx, anchors: AuditAnchor[] = []): Pro
     isMore = rows.length === pageRows
   }
   if (breaches.length < breachesMax) {
-    for (const { position: entry, signedIn } of [...signed.values()].flat())
-      breaches.push({ entry, detail: `was signed in ${signedIn} and is not there any more` })
+    for (const { position: entry, statementName } of [...signed.values()].flat())
+      breaches.push({ entry, detail: `was signed in ${statementName} and is not there any more` })
     const unchained = await countUnchained(db)
-    if (unchained > 0)
-      breaches.push({ entry: position, detail: `${unchained} entries of the log are not in the chain` })
+    const outside = unchained === 1 ? '1 entry of the audit log is' : `${unchained} entries of the audit log are`
+    if (unchained > 0) breaches.push({ entry: 0, detail: `${outside} not in the chain` })
   }
   const head = position === 0 ? null : { position, sha256: former.toString('hex') }
   return { entries: position, head, breaches: breaches.slice(0, breachesMax) }
@@ -56,14 +56,17 @@ export async function verifyAudit(db: Db | Tx, anchors: AuditAnchor[] = []): Pro
 
 function checkEntry(row: ChainedAction, formerPosition: number, former: Buffer): AuditBreach[] {
   const { position: entry, id, at } = row
-  if (entry !== formerPosition + 1)
-    return [{ entry: formerPosition + 1, detail: `is not there any more, nor are those until number ${entry}` }]
+  const [firstMissing, lastMissing] = [formerPosition + 1, entry - 1]
+  if (firstMissing <= lastMissing) {
+    const others = firstMissing === lastMissing ? '' : `, as are all up to number ${lastMissing}`
+    return [{ entry: firstMissing, detail: `is missing from the chain${others}` }]
+  }
   if (id === null) return [{ entry, detail: 'was deleted' }]
   if (hashEntry(former, row).equals(row.hash)) return []
   return [{ entry, detail: `was changed, or the one before it was (id ${id}, ${at?.toISOString()})` }]
 }
 
-/** The same computation as in SQL in the migration of the audit log. */
+/** The same computation as `audit_entry_hash` in migrations/0011_audit_log.sql. */
 function hashEntry(former: Buffer, row: ChainedAction): Buffer {
   const fields = [row.id, row.at?.getTime(), row.actor, row.action, row.merchant_id, row.record_id, row.details]
   const hash = createHash('sha256').update(former)

@@ -118,7 +118,7 @@ export const SearchView = Type.Object({
   customers: Type.Array(FoundCustomerView),
   records: Type.Array(HitView),
   /** Of each merchant only the newest transactions were searched by name. */
-  areNamesLimited: Flag,
+  leavesOutOlderNames: Flag,
 })
 
 export type Hit = Static<typeof HitView>

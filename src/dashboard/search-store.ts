@@ -165,7 +165,7 @@ export async function findByName(db: Reads, filter: MerchantFilter, words: strin
  * some minutes ago (`countAllNames`). Merchants with few transactions have no such row, so a search of all merchants
  * also reads the number of all transactions, as `vacuum` estimated it.
  */
-export async function areNamesLimited(db: Reads, filter: MerchantFilter): Promise<boolean> {
+export async function leavesOutOlderNames(db: Reads, filter: MerchantFilter): Promise<boolean> {
   const areAllLimited = sql`
     union all select from pg_class where oid = 'transactions'::regclass and reltuples > ${namesRead}`
   const [limited] = await db.query(sql`

@@ -1,4 +1,5 @@
 import type { Reads } from '../db/sql.ts'
+import { amountMax } from '../http/schemas.ts'
 import { parseDocument } from '../lib/document.ts'
 import { toSearchText } from '../lib/text.ts'
 import { fromTxid } from '../pix/ids.ts'
@@ -6,7 +7,7 @@ import type { MerchantFilter } from './overview-store.ts'
 import type { Hit as HitView, SearchResults } from './schema.ts'
 import * as store from './search-store.ts'
 
-/** What a text may mean. Each of them is searched in its own index. */
+/** What a text may mean. Each meaning has a query of its own. */
 export type SearchTerms = {
   id: string | null
   endToEnd: string | null
@@ -21,7 +22,7 @@ export type SearchTerms = {
 /** Shorter texts are found in too many records. */
 const codeCharsMin = 3
 const nameCharsMin = 3
-/** A name of more words than these is found by its first ones. */
+/** Of a longer name only the first words are searched. */
 const nameWordsMax = 6
 
 export function toSearchTerms(text: string): SearchTerms {
@@ -47,10 +48,10 @@ function toNameWords(text: string): string[] {
   return words.join('').length >= nameCharsMin ? words : []
 }
 
-/** An amount of more reais than these is above the limit of a transaction. */
-const reaisMax = 100_000
-
-/** `"R$ 1.234,56"`, `"1,234.56"`, `"25,90"` or `"100"` in cents; null for other texts, and if no transaction has it. */
+/**
+ * `"R$ 1.234,56"`, `"1,234.56"`, `"25,90"` or `"100"` in cents; null for other texts, and for amounts above the limit
+ * of a transaction.
+ */
 export function parseAmount(text: string): number | null {
   const bare = text.replace(/^R\$/i, '').replace(/\s/g, '')
   const match =
@@ -58,12 +59,12 @@ export function parseAmount(text: string): number | null {
   if (!match) return null
   const reais = Number((match[1] ?? '').replace(/[.,]/g, ''))
   const cents = reais * 100 + Number((match[2] ?? '').padEnd(2, '0'))
-  return reais <= reaisMax && cents > 0 ? cents : null
+  return cents > 0 && cents <= amountMax ? cents : null
 }
 
 /**
- * Finds records by whatever a person may know of them, and the customers whom they name. Only an id is certain: nothing
- * else is then searched.
+ * Finds records by whatever a person may know of them, and the customers whom they name. If the text is the id or
+ * end-to-end id of a record, nothing else is searched. An id that no record has may be a random Pix key.
  */
 export async function search(
   db: Reads,
@@ -77,7 +78,7 @@ export async function search(
   return {
     customers: toCustomers(hits.filter(({ id }) => foundByCustomer.has(id))),
     records: hits.map(toHitView),
-    areNamesLimited: terms.nameWords.length > 0 && (await store.areNamesLimited(db, { merchantId })),
+    leavesOutOlderNames: terms.nameWords.length > 0 && (await store.leavesOutOlderNames(db, { merchantId })),
   }
 }
 
@@ -105,7 +106,7 @@ async function find(db: Reads, filter: MerchantFilter, terms: SearchTerms): Prom
 /** More customers than these are better found with another word. */
 const customersMax = 6
 
-/** The different customers of records, each with its first record. */
+/** The different customers of records, each with the newest record that was found. */
 function toCustomers(hits: store.Hit[]): SearchResults['customers'] {
   const customers = new Map<string, SearchResults['customers'][number]>()
   for (const { id, clientId, customerName: name, customerDocument: document, customerEmail } of hits) {

@@ -5,8 +5,9 @@ import type { RateLimiter, Taken } from './rate-limit.ts'
 import { addUsed, type Used } from './store.ts'
 
 /**
- * How often counts are exchanged. Until a process hears what the others allowed, a limit can be exceeded: for about
- * this long, or longer when many buckets wait or the database is away.
+ * How often counts are exchanged. Until a process hears what the others allowed, a limit can be exceeded: for up to
+ * two of these intervals, since the others first send and the process then asks; or longer when many buckets wait or
+ * the database is away.
  */
 const syncEveryMs = 200
 /** Buckets in one statement. The rest waits for the next one. */
@@ -20,16 +21,16 @@ const unsentMax = 5_000
 export type SharedLimits = {
   /** The same limit, which also counts the requests that other processes allow. */
   share(limiter: RateLimiter): RateLimiter
-  /** Exchanges counts with the database now. While requests come, this also happens automatically. */
+  /** Exchanges the counts of up to `bucketsMax` buckets now. While requests come, this also happens automatically. */
   sync(): Promise<void>
 }
 
 type Shared = { limiter: RateLimiter; unsent: Map<string, number> }
 
 /**
- * Enforces rate limits across all processes and machines that share the database. Requests are decided in memory. What
- * a process allowed is added to the shared buckets (`rate_limits`) in one statement, up to five times a second, which
- * returns when each will be full again.
+ * Enforces rate limits across all processes and machines that share the database. Requests are decided in memory. Up to
+ * five times a second, one statement adds what the process allowed to the shared buckets (`rate_limits`). It returns
+ * how long each takes until it is full again.
  */
 export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: SecretKey }): SharedLimits {
   const limits: Shared[] = []
@@ -42,10 +43,12 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
       const unsent = new Map<string, number>()
       limits.push({ limiter, unsent })
       /**
-       * Tokens that were counted in this process only: giving one back to the shared bucket would add a token to it.
+       * Tokens that were counted in this process only. They are not given back to the shared bucket, from which they
+       * were never taken.
        */
       const unshared = new WeakSet<Taken>()
-      const note = (name: string, count: 1 | -1): boolean => {
+      /** False if too many buckets wait. */
+      const addUnsent = (name: string, count: 1 | -1): boolean => {
         const before = unsent.get(name)
         if (before === undefined && unsent.size === unsentMax) return false
         unsent.set(name, (before ?? 0) + count)
@@ -56,12 +59,12 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
         ...limiter,
         take(name) {
           const taken = limiter.take(name)
-          if (taken.isAllowed && !note(name, 1)) unshared.add(taken)
+          if (taken.isAllowed && !addUnsent(name, 1)) unshared.add(taken)
           return taken
         },
         giveBack(name, taken) {
           limiter.giveBack(name, taken)
-          if (!unshared.has(taken)) note(name, -1)
+          if (!unshared.has(taken)) addUnsent(name, -1)
         },
       }
     },
@@ -102,13 +105,16 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
         // Hashed, because names can contain network and e-mail addresses.
         const id = newUuid(keyedHash(key, 'limit', `${limiter.name} ${name}`))
         sent.set(id, { shared, name })
-        rows.push({ id, later: toMicros(count / perSecond), fills: toMicros(burst / perSecond) })
+        const [fullLaterMicros, emptyToFullMicros] = [toMicros(count / perSecond), toMicros(burst / perSecond)]
+        rows.push({ id, fullLaterMicros, emptyToFullMicros })
       }
     }
     if (limits.some(({ unsent }) => unsent.size > 0)) timer = setTimeout(syncLater, syncEveryMs).unref()
     if (rows.length === 0) return
     const at = clock.now()
-    const buckets = await addUsed(db, rows, at.getTime() - Date.now())
+    // Not 0 only in tests, which move the clock.
+    const clockMovedMs = at.getTime() - Date.now()
+    const buckets = await addUsed(db, rows, clockMovedMs)
     for (const { id, seconds } of buckets) {
       const one = sent.get(id)
       if (!one) continue

@@ -1,10 +1,10 @@
 import { rowsParam } from '../db/rows-param.ts'
 import { type Db, sql } from '../db/sql.ts'
 
-/** In microseconds: how much later the bucket will be full, and how long it takes from empty to full. */
-export type Used = { id: string; later: number; fills: number }
+/** How much later the bucket will be full, and how long it takes from empty to full. */
+export type Used = { id: string; fullLaterMicros: number; emptyToFullMicros: number }
 
-const usedParam = rowsParam<Used>({ id: 'uuid', later: 'bigint', fills: 'bigint' })
+const usedParam = rowsParam<Used>({ id: 'uuid', fullLaterMicros: 'bigint', emptyToFullMicros: 'bigint' })
 
 /**
  * Adds what was used to the buckets, and returns in how many seconds each will be full. Rows are locked in one order.
@@ -16,7 +16,7 @@ export async function addUsed(db: Db, rows: Used[], movedMs: number): Promise<{ 
   return await db.query<{ id: string; seconds: number }>(
     sql`
       insert into rate_limits as bucket (id, full_at, fills_in)
-      select id, ${now} + later * interval '1 microsecond', fills * interval '1 microsecond'
+      select id, ${now} + "fullLaterMicros" * interval '1 microsecond', "emptyToFullMicros" * interval '1 microsecond'
       from ${usedParam(rows)} order by id
       on conflict (id) do update set fills_in = excluded.fills_in,
         full_at = excluded.full_at + least(greatest(bucket.full_at - ${now}, interval '0'), 2 * excluded.fills_in)

@@ -37,11 +37,12 @@ describe('isInternationalName', () => {
     expect(isInternationalName(name)).toBe(false)
   })
 
-  it('never accepts characters that cannot be stored', () => {
-    // Not the unit `binary`: it maps all of Unicode, which takes seconds.
+  it('never accepts a control character or a lone surrogate', () => {
+    // Not fast-check's `unit: 'binary'`: it builds a table of all of Unicode, which takes seconds.
     const unit = fc.oneof(
       fc.integer({ min: 0, max: 0xff }),
-      fc.integer({ min: 0, max: 0x10ffff }).filter((code) => code < 0xd800 || code > 0xdfff),
+      fc.integer({ min: 0xd800, max: 0xdfff }),
+      fc.integer({ min: 0, max: 0x10ffff }),
     )
     fc.assert(
       fc.property(fc.string({ unit: unit.map((code) => String.fromCodePoint(code)) }), (text) => {
@@ -100,7 +101,7 @@ describe('toSearchText', () => {
     )
   })
 
-  // Letters of Western Europe take the fast path.
+  // Text of Latin-1 characters alone takes a fast path. `漢` forces the slow one, which must give the same.
   it('folds each letter the same, whatever its neighbours', () => {
     const latin = Array.from({ length: 0xe0 }, (_, unit) => String.fromCharCode(0x20 + unit)).filter(
       (letter) => !/\p{Cc}/u.test(letter),

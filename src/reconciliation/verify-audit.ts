@@ -14,9 +14,11 @@ const pageRows = 100
  */
 export async function verifySignedAudit(db: Db | Tx): Promise<AuditVerification> {
   const { signed, unsigned } = await readSigned(db)
-  const anchors = signed.flatMap(({ signedIn, audit }): AuditAnchor[] => (audit ? [{ ...audit, signedIn }] : []))
+  const anchors = signed.flatMap(({ statementName, audit }): AuditAnchor[] =>
+    audit ? [{ ...audit, statementName }] : [],
+  )
   const verified = await verifyAudit(db, anchors)
-  const more = unsigned.map((signedIn) => ({ entry: 0, detail: `${signedIn} is not as it was signed` }))
+  const more = unsigned.map((statementName) => ({ entry: 0, detail: `${statementName} is not as it was signed` }))
   return { ...verified, breaches: [...verified.breaches, ...more] }
 }
 
@@ -30,19 +32,19 @@ export async function verifySignedTransfers(db: Db | Tx): Promise<Breach[]> {
   const found = new Map<string, TransfersHash>()
   const breaches: Breach[] = []
   const last = new Map(signed.map((one) => [`${one.acquirer} ${one.day}`, one]))
-  for (const { signedIn, day, window, transfers } of last.values()) {
+  for (const { statementName, day, window, transfers } of last.values()) {
     if (!transfers) continue
     const now = found.get(day) ?? (await hashTransfers(db, window))
     found.set(day, now)
     if (now.sha256 === transfers.sha256 && now.count === transfers.count) continue
-    const detail = `the ledger has ${now.count} transfers of ${day} with the hash ${now.sha256}, and ${signedIn} was signed over ${transfers.count} with the hash ${transfers.sha256}`
+    const detail = `the ledger has ${now.count} transfers of ${day} with the hash ${now.sha256}, and ${statementName} was signed over ${transfers.count} with the hash ${transfers.sha256}`
     breaches.push({ rule: 'signed_day', merchantId: null, recordId: null, detail })
   }
   return breaches
 }
 
 type Signed = {
-  signedIn: string
+  statementName: string
   acquirer: string
   day: string
   window: { from: Date; to: Date }
@@ -60,12 +62,12 @@ async function readSigned(db: Db | Tx): Promise<{ signed: Signed[]; unsigned: st
     // Read after the statements: the first statement creates the key, perhaps at this moment.
     const keys = await publicStatementKeys(db)
     for (const { acquirer, day, version, statement } of rows) {
-      const signedIn = `the statement of ${acquirer} for ${day}, version ${version}`
+      const statementName = `the statement of ${acquirer} for ${day}, version ${version}`
       const content = (await verifyStatement(statement, keys).catch(() => null)) as Statement | null
-      if (content === null) unsigned.push(signedIn)
+      if (content === null) unsigned.push(statementName)
       else
         signed.push({
-          signedIn,
+          statementName,
           acquirer,
           day,
           window: { from: new Date(content.from), to: new Date(content.to) },

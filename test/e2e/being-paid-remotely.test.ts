@@ -13,8 +13,8 @@ import { post } from '../support/requests.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { eventually, startTestReceiver } from '../support/webhooks.ts'
 
-/** A PSP that is reached over HTTP: it has its own database and a server that can be closed. */
 const clock = manualClock()
+/** A PSP that is reached over HTTP: it has its own database and a server that can be closed. */
 let psp: { database: TestDatabase; simulator: Simulator; server: { url: string; close(): Promise<void> } | null }
 let service: TestService
 let port: number
@@ -70,14 +70,14 @@ async function shut(): Promise<void> {
   psp.server = null
 }
 
-/** Pays also while the network cannot be reached. */
+/** Pays at the PSP directly, so also while its server is closed. */
 async function payAtBank(uri: string): Promise<{ endToEndId: string }> {
   const outcome = await psp.simulator.pay({ uri })
   if (!outcome.ok) throw new Error(`Not paid: ${outcome.code}`)
   return outcome
 }
 
-it('creates a charge, is paid and is notified over the network as with the built-in simulator', async () => {
+it('creates a charge, receives the payment and the callback over HTTP, and sends the webhooks, as with the built-in simulator', async () => {
   const receiver = await startTestReceiver()
   const { id, uri } = await charge(service, { webhookUrl: receiver.url })
   const paid = await payAt(service, uri)
@@ -92,7 +92,7 @@ it('creates a charge, is paid and is notified over the network as with the built
   await receiver.stop()
 })
 
-it('waits no longer for a sandbox control than for any other request', async () => {
+it('waits no longer for the simulator’s sandbox routes than for any other request', async () => {
   const { handle } = psp.simulator
   psp.simulator.handle = async (received) => {
     if (received.path.startsWith('/sandbox/')) await sleep(1_000)
@@ -104,7 +104,7 @@ it('waits no longer for a sandbox control than for any other request', async () 
     limited.mockRestore()
     psp.simulator.handle = handle
   })
-  // With the answer it would be 422: there is no such code.
+  // If it waited for the answer, the status would be 422, because there is no such QR code.
   expect((await payAt(service, 'no code')).status).toBe(500)
   expect(limited).toHaveBeenCalledWith(timeoutMs)
 })
@@ -121,18 +121,18 @@ it('finds payments without a callback by polling', async () => {
 it('loses no payment when the acquirer becomes unreachable before it is confirmed', async () => {
   const { id, uri } = await charge(service)
   sendsCallbacks = false
-  // No poll finds it before.
+  // Closed before the payment, so that no poll can find it first.
   await shut()
   const { endToEndId } = await payAtBank(uri)
   const [row] = await psp.database.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
   expect(await post(`${row?.url}/pix`, { pix: [{ endToEndId, txid: id.replaceAll('-', '') }] })).toBe(200)
-  await eventually(async () => (await failingNotices()) === 1)
+  await eventually(async () => (await countCallbacksThatCouldNotBeChecked()) === 1)
   expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
   await open()
-  // It is polled again with growing pauses.
+  // The callback is checked again after growing pauses.
   clock.advance(10_000)
   expect(statusesOf(await untilStatus(service, id, 'PAID'))).toEqual(['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'])
-  await eventually(async () => (await failingNotices()) === 0)
+  await eventually(async () => (await countCallbacksThatCouldNotBeChecked()) === 0)
   sendsCallbacks = true
 })
 
@@ -174,7 +174,7 @@ it('keeps a charge open while its acquirer is unreachable, and gets its code lat
   expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
 })
 
-it('fails a charge that the acquirer never received, once nobody can wait for it any more', async () => {
+it('fails a charge that the acquirer never received, once its code would have expired', async () => {
   await shut()
   const { body } = await service.call<{ transactionId: string }>('/transaction', {
     body: smallestTransaction(shortLived),
@@ -197,7 +197,7 @@ async function refuse() {
   return { status: 503, headers: {}, body: '' }
 }
 
-async function failingNotices(): Promise<number> {
+async function countCallbacksThatCouldNotBeChecked(): Promise<number> {
   const [row] = await service.db.query<{ count: number }>(sql`
     select count(*) from callback_inbox where state = 'received' and last_error is not null`)
   return row?.count ?? 0
@@ -209,7 +209,7 @@ async function dueChecks(): Promise<number> {
   return row?.count ?? 0
 }
 
-it('sends the spans of a payment to a collector, and its traceparent to the PSP and the receiver', async () => {
+it('sends the spans of a creation and its webhooks to a collector, and their traceparents to the PSP and the receiver', async () => {
   const receiver = await startTestReceiver()
   const [traceId, callerSpanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
   const created = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {

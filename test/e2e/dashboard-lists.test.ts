@@ -288,10 +288,10 @@ describe('a search by name', () => {
         on conflict (merchant_id) do update set transactions = excluded.transactions`)
       const areLimited = async (more: object) =>
         (
-          await support.call<{ areNamesLimited: boolean }>('/dashboard/api/search', {
+          await support.call<{ leavesOutOlderNames: boolean }>('/dashboard/api/search', {
             body: { text: 'maria silva', ...more },
           })
-        ).body.areNamesLimited
+        ).body.leavesOutOlderNames
       return [await areLimited({}), await areLimited({ clientId })]
     }
     const share = Math.floor(300_000 / (clients?.count ?? 1))

@@ -26,10 +26,10 @@ async function browserOf(role: string, ofMerchant: string | null = null): Promis
   return await openBrowser(service, { email, password })
 }
 
-type SearchBody = { customers: { id: string }[]; records: { id: string; clientId: string }[]; areNamesLimited: boolean }
+type Found = { customers: { id: string }[]; records: { id: string; clientId: string }[]; leavesOutOlderNames: boolean }
 
 async function find(browser: Browser, text: string, clientId?: string) {
-  const { status, body } = await browser.call<SearchBody>('/dashboard/api/search', {
+  const { status, body } = await browser.call<Found>('/dashboard/api/search', {
     body: { text, ...(clientId && { clientId }) },
   })
   expect(status).toBe(200)
@@ -79,7 +79,7 @@ describe('a record', () => {
         text,
       ).toEqual([[id, service.sandbox.clientId]])
     }
-    expect(await find(support, 'order-of-nobody')).toEqual({ customers: [], records: [], areNamesLimited: false })
+    expect(await find(support, 'order-of-nobody')).toEqual({ customers: [], records: [], leavesOutOlderNames: false })
     expect((await find(support, '%%%')).records).toEqual([])
   })
 
@@ -111,7 +111,7 @@ describe('a record', () => {
     const outsider = await browserOf('owner', other.merchantId)
     const texts = [id, withdrawal, 'joao peca', '39053344705', 'joao.p@example.com', '1.234,56', '13,17', 'order-2026']
     for (const text of texts)
-      expect(await find(outsider, text), text).toEqual({ customers: [], records: [], areNamesLimited: false })
+      expect(await find(outsider, text), text).toEqual({ customers: [], records: [], leavesOutOlderNames: false })
     for (const text of texts) {
       const body = await find(support, text, other.clientId)
       expect([body.records, body.customers], text).toEqual([[], []])

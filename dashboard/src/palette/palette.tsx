@@ -252,7 +252,7 @@ function Hints({ query, search, count, onSearchAll }: HintsProps) {
           </Button>
         </Line>
       )}
-      {found?.areNamesLimited && (
+      {found?.leavesOutOlderNames && (
         <Text size="xs" c="dimmed">
           {isOfAll ? t.partOfNames : t.partOfNamesOfOne}
         </Text>

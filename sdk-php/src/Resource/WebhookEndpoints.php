@@ -14,8 +14,9 @@ use Guiche\Types\WebhookTest;
 
 /**
  * Addresses that receive the events of all records, in addition to the `webhookUrl` of a single record. Each has its
- * own secret and its own filter of event types. Scopes: `webhook.read`, `webhook.write`; to register, enable or
- * redirect one, also those of its records: `transaction.read`, `withdrawal.read`.
+ * own secret and its own filter of event types. Scopes: `webhook.read`, `webhook.write`. To register or enable one, or
+ * to change its `url` or `eventTypes`, the token also needs the scope to read the records whose events it receives:
+ * `transaction.read`, `withdrawal.read`.
  *
  * @phpstan-import-type Options from Client
  * @phpstan-import-type CreateWebhookEndpointBody from Shapes
@@ -81,8 +82,8 @@ final class WebhookEndpoints
 
     /**
      * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID
-     * of version 4. If the answer is lost, repeat the call with the same one: with another one, or none, the secret
-     * that your receivers use ends at once. The SDK repeats the call after a lost answer only if it has a `secretId`.
+     * of version 4, and repeat the call with it if the answer is lost. With another id, or none, the secret that your
+     * receivers still use ends at once. The SDK repeats the call after a lost answer only if it has a `secretId`.
      *
      * @param Options $options
      */

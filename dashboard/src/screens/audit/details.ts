@@ -4,7 +4,7 @@ import { type Actions, type DifferenceClass, differenceClassLabels } from '../..
 import { words as userWords } from '../users/text.ts'
 import { words } from './text.ts'
 
-/** Ids that tell a person nothing, or that the sentence links to. */
+/** Details that are not shown: ids, which tell a reader nothing. */
 export const hiddenDetails = new Set([
   'proposalId',
   'disputeId',
@@ -31,7 +31,10 @@ type Accounts = Record<string, readonly [name: string, ...rest: string[]]>
 /** How the reader wants the details. */
 type Reader = { language: Language; format: Format; accounts: Accounts }
 
-/** The details of an entry as `approval above: R$1,000.00 · per day: none`. The sentence has the amount. */
+/**
+ * The details of an entry as `approval above: R$1,000.00 · per day: none`. Without the amount: the entry's sentence
+ * (sentences.ts) has it, or the CSV's column of amounts.
+ */
 export function writeDetails(details: Actions['data'][number]['details'], reader: Reader): string {
   const shown = Object.entries(details ?? {}).filter(
     ([name, value]) => !hiddenDetails.has(name) && name !== 'amount' && !(name === 'reference' && value === null),
@@ -44,7 +47,7 @@ export function writeDetails(details: Actions['data'][number]['details'], reader
 function write(name: string, value: unknown, reader: Reader): string {
   const { language, format } = reader
   const t = words[language]
-  if (value === null) return name.endsWith('pprovalAbove') ? t.never : t.nothing
+  if (value === null) return name === 'approvalAbove' || name === 'operatorApprovalAbove' ? t.never : t.nothing
   if (typeof value === 'boolean') return value ? t.yes : t.no
   if (name === 'recipients' && Array.isArray(value)) return format.number(value.length)
   if (Array.isArray(value)) return value.join(', ') || t.nothing

@@ -134,7 +134,7 @@ export function WhyPending({
   const limit = approvalAbove === null ? null : format.money(approvalAbove)
   const approval =
     isThroughOperators && approvalAbove === 0
-      ? t.reviewReasons[isOperators ? 'operators' : 'throughOperators']
+      ? t.reviewReasons[isOperators ? 'operators' : 'operatorMadeAccess']
       : t.reviewReasons.approval(limit)
   return (
     <>

@@ -55,7 +55,7 @@ function Request({
   // `guiche` calls the API as the acting merchant, which is `client` (api.ts).
   const balance = useQuery({ queryKey: ['balance', client], queryFn: async () => await guiche.balance.get() })
   const previewing = useMutationForm({
-    initialValues: { amount: null as number | null, key: '', type: null as string | null, reference: '' },
+    initialValues: { amount: null as number | null, key: '', type: null as string | null, externalCode: '' },
     send: async ({ amount, key, type }) =>
       await request<WithdrawalPreview>('POST', '/withdrawal/preview', {
         clientId: client,
@@ -64,13 +64,13 @@ function Request({
         ...(type && { type }),
       }),
   })
-  const { amount, key, reference } = previewing.values
+  const { amount, key, externalCode } = previewing.values
   if (previewing.data) {
     return (
       <Review
         client={client}
         preview={previewing.data}
-        reference={reference.trim()}
+        externalCode={externalCode.trim()}
         idempotencyKey={idempotencyKey}
         onBack={previewing.reset}
         onRequested={onRequested}
@@ -110,7 +110,7 @@ function Request({
         clearable
         data={keyTypes.map((value) => ({ value, label: t.keyTypes[value] }))}
       />
-      <TextInput {...previewing.input('reference')} label={t.reference} minLength={8} maxLength={255} />
+      <TextInput {...previewing.input('externalCode')} label={t.externalCodeOptional} minLength={8} maxLength={255} />
     </ActionForm>
   )
 }
@@ -118,14 +118,14 @@ function Request({
 function Review({
   client,
   preview: { amount, fee, available, hold, pixKey },
-  reference,
+  externalCode,
   idempotencyKey,
   onBack,
   onRequested,
 }: {
   client: string
   preview: WithdrawalPreview
-  reference: string
+  externalCode: string
   idempotencyKey: string
   onBack: () => void
   onRequested: () => void
@@ -147,7 +147,7 @@ function Review({
         amount,
         pixKey,
         idempotencyKey,
-        ...(reference !== '' && { externalCode: reference }),
+        ...(externalCode !== '' && { externalCode }),
       }),
     onSuccess: ({ id }) => {
       onRequested()

@@ -22,7 +22,7 @@ export const words = texts({
     created: 'Created',
     amount: 'Amount',
     none: 'No withdrawals yet',
-    noneHint: 'Withdrawals appear here when they are requested with the button above or through the API.',
+    noneHint: 'Withdrawals appear here when they are requested, in the dashboard or through the API.',
     noneFound: 'No withdrawals match these filters',
     waiting: 'Pending review',
     select: (amount: string, key: string) => `Select ${amount} to ${key}`,
@@ -35,7 +35,7 @@ export const words = texts({
     keyHint: 'CPF, CNPJ, e-mail, phone or random key',
     keyType: 'Key type',
     detect: 'Detect',
-    reference: 'Your reference (optional)',
+    externalCodeOptional: 'External code (optional)',
     available: (amount: string) => `Available: ${amount}`,
     next: 'Continue',
     back: 'Back',
@@ -57,8 +57,8 @@ export const words = texts({
     reviewReasons: {
       approval: (limit: string | null) => (limit === null ? 'Needs approval' : `Above the approval limit (${limit})`),
       operators: 'Requested by the operator: two people are needed',
-      throughOperators:
-        'Requested with a client secret or an account that the operator created or reset less than a day before',
+      operatorMadeAccess:
+        'Requested less than a day after the operator created or reset the client secret or the account that was used',
       duplicate: 'Possible duplicate: same amount, same key',
     },
     reviewBadges: { approval: 'needs approval', duplicate: 'possible duplicate' },
@@ -73,13 +73,13 @@ export const words = texts({
     approveDuplicate: 'If only the earlier one was intended, reject this one.',
     reject: 'Reject',
     rejectTitle: 'Reject this withdrawal?',
-    rejectText: (amount: string, merchant: string) =>
-      `Nothing is sent, and ${amount} goes back to the balance of ${merchant}.`,
+    rejectText: (amountWithFee: string, merchant: string) =>
+      `Nothing is sent, and ${amountWithFee} goes back to the balance of ${merchant}.`,
     reason: 'Reason',
     reasonHint: 'The merchant will see this reason.',
     cancel: 'Cancel withdrawal',
     cancelTitle: 'Cancel this withdrawal?',
-    cancelText: (amount: string) => `Nothing was sent. ${amount} goes back to the balance immediately.`,
+    cancelText: (amountWithFee: string) => `Nothing was sent. ${amountWithFee} goes back to the balance immediately.`,
     confirm: 'Send anyway',
     confirmTitle: 'Send this withdrawal anyway?',
     confirmText: (amount: string) =>
@@ -107,7 +107,7 @@ export const words = texts({
   },
   pt: {
     title: 'Saques',
-    lead: 'Saques para chaves Pix e os que estão aguardando análise.',
+    lead: 'Saques para chaves Pix, inclusive os que aguardam análise.',
     status: 'Situação',
     anyStatus: 'Todas',
     merchant: 'Lojista',
@@ -126,7 +126,7 @@ export const words = texts({
     created: 'Criado em',
     amount: 'Valor',
     none: 'Nenhum saque ainda',
-    noneHint: 'Os saques aparecem aqui quando são feitos pelo botão acima ou pela API.',
+    noneHint: 'Os saques aparecem aqui quando são pedidos, no painel ou pela API.',
     noneFound: 'Nenhum saque encontrado',
     waiting: 'Aguardando análise',
     select: (amount: string, key: string) => `Selecionar ${amount} para ${key}`,
@@ -139,7 +139,7 @@ export const words = texts({
     keyHint: 'CPF, CNPJ, e-mail, telefone ou chave aleatória',
     keyType: 'Tipo de chave',
     detect: 'Detectar',
-    reference: 'Sua referência (opcional)',
+    externalCodeOptional: 'Código externo (opcional)',
     available: (amount: string) => `Disponível: ${amount}`,
     next: 'Continuar',
     back: 'Voltar',
@@ -162,7 +162,7 @@ export const words = texts({
       approval: (limit: string | null) =>
         limit === null ? 'Precisa de aprovação' : `Acima do limite de aprovação (${limit})`,
       operators: 'Pedido pelo operador: precisa de duas pessoas',
-      throughOperators: 'Pedido com um segredo ou uma conta que o operador criou ou redefiniu menos de um dia antes',
+      operatorMadeAccess: 'Pedido menos de um dia depois de o operador criar ou redefinir o segredo ou a conta usada',
       duplicate: 'Possível duplicidade: mesmo valor, mesma chave',
     },
     reviewBadges: { approval: 'precisa de aprovação', duplicate: 'possível duplicidade' },
@@ -177,12 +177,13 @@ export const words = texts({
     approveDuplicate: 'Se só o anterior deveria existir, rejeite este.',
     reject: 'Rejeitar',
     rejectTitle: 'Rejeitar este saque?',
-    rejectText: (amount: string, merchant: string) => `Nada é enviado, e ${amount} voltam ao saldo de ${merchant}.`,
+    rejectText: (amountWithFee: string, merchant: string) =>
+      `Nada é enviado, e ${amountWithFee} voltam ao saldo de ${merchant}.`,
     reason: 'Motivo',
     reasonHint: 'O lojista verá este motivo.',
     cancel: 'Cancelar saque',
     cancelTitle: 'Cancelar este saque?',
-    cancelText: (amount: string) => `Nada foi enviado. ${amount} voltam ao saldo na hora.`,
+    cancelText: (amountWithFee: string) => `Nada foi enviado. ${amountWithFee} voltam ao saldo na hora.`,
     confirm: 'Confirmar saque',
     confirmTitle: 'Confirmar este saque?',
     confirmText: (amount: string) =>
