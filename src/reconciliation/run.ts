@@ -122,6 +122,7 @@ export async function reconcile(
     partlyRead: kind === 'rolling' ? (acquirer.payouts?.list ? ['return'] : ['return', 'payout']) : [],
     unreadable: new Map(),
     unqueried: new Map(),
+    foundIds: [],
   }
   await db.transaction(async (tx) => {
     await insertRun(tx, run)
@@ -181,6 +182,8 @@ type Run = NewRun & {
   unreadable: Map<string, Found>
   /** By key: records of the ledger whose individual query failed. */
   unqueried: Map<string, AcquirerUnavailable>
+  /** The discrepancies that it has found so far. */
+  foundIds: string[]
 }
 
 type Tally = Pick<RunResult, 'compared' | 'counts' | 'newCount'>
@@ -236,13 +239,14 @@ async function readBothSides(
  */
 async function keepUnreadable(
   { db, clock, log }: ReconcileDeps,
-  { id: runId, acquirer, startedAt, unreadable }: Run,
+  { id: runId, acquirer, startedAt, unreadable, foundIds }: Run,
   tally: Tally,
 ): Promise<void> {
   if (unreadable.size === 0) return
   const found = [...unreadable.values()]
   const saving = { acquirer, runId, startedAt, now: clock.now() }
-  const newCount = await db.transaction(async (tx) => await keepFound(tx, found, saving))
+  const { ids, newCount } = await db.transaction(async (tx) => await keepFound(tx, found, saving))
+  foundIds.push(...ids)
   tally.newCount += newCount
   tally.counts.unreadable = found.length
   if (newCount > 0)
@@ -296,7 +300,9 @@ async function compareAll(
     }
     stopping.throwIfAborted()
     const saving = { acquirer: run.acquirer, runId: run.id, startedAt: run.startedAt, now: clock.now() }
-    tally.newCount += await db.transaction(async (tx) => await keepFound(tx, found, saving))
+    const { ids, newCount } = await db.transaction(async (tx) => await keepFound(tx, found, saving))
+    run.foundIds.push(...ids)
+    tally.newCount += newCount
     tally.compared[subject] += pairs.length
     for (const { class: name } of found) tally.counts[name] = (tally.counts[name] ?? 0) + 1
     const last = pairs.at(-1)
@@ -340,7 +346,19 @@ async function readAtAcquirer(db: Db, acquirer: Acquirer, pair: Pair, { window }
 }
 
 async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): Promise<RunResult> {
-  const { id: runId, acquirer, kind, window, windows, startedAt, mark, partlyRead, unreadable, unqueried } = run
+  const {
+    id: runId,
+    acquirer,
+    kind,
+    window,
+    windows,
+    startedAt,
+    mark,
+    partlyRead,
+    unreadable,
+    unqueried,
+    foundIds,
+  } = run
   const totals = await sumListed(db, { runId })
   const now = clock.now()
   const seen = subjects
@@ -351,7 +369,7 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
     await lockDifferences(tx, acquirer)
     await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
     const unread = [...unreadable.keys(), ...unqueried.keys()]
-    const unseen = await resolveUnseen(tx, { acquirer, runId, startedAt, seen, unread, now })
+    const unseen = await resolveUnseen(tx, { acquirer, runId, startedAt, seen, foundIds, unread, now })
     const read = await resolveRead(tx, { acquirer, runId, unread, now })
     const timed = kind === 'daily' ? await resolveTimed(tx, { acquirer, before: window.from, now }) : 0
     return unseen + read + timed + (await resolvePosted(tx, { acquirer, now }))

@@ -10,14 +10,14 @@ type Saving = { acquirer: string; runId: string; startedAt: Date; now: Date }
 
 /**
  * Stores what a run has found: each discrepancy once, however often it is found and by however many runs at once.
- * Returns how many were new or reopened. Money that left and is not in the ledger freezes payouts in the same commit.
+ * Returns the ids of all, and how many were new or reopened. If more money left than the ledger has, payouts freeze in the same commit.
  */
-export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise<number> {
+export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise<{ ids: string[]; newCount: number }> {
   const { acquirer, now } = saving
-  if (found.length === 0) return 0
+  if (found.length === 0) return { ids: [], newCount: 0 }
   await lockDifferences(tx, acquirer)
-  const known = new Map((await findLatest(tx, acquirer, found)).map((row) => [toName(row), row]))
-  const kept = found.map((one) => ({ one, ...keep(one, known.get(toName(one)), saving) }))
+  const known = new Map((await findLatest(tx, acquirer, found)).map((row) => [toKey(row), row]))
+  const kept = found.map((one) => ({ one, ...keep(one, known.get(toKey(one)), saving) }))
   await saveDifferences(
     tx,
     kept.map(({ row }) => row),
@@ -29,7 +29,7 @@ export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise
       by: byService,
       now,
     })
-  return kept.filter(({ isNew }) => isNew).length
+  return { ids: kept.map(({ row }) => row.id), newCount: kept.filter(({ isNew }) => isNew).length }
 }
 
 /** `hasChanged`: it was open before, with other amounts or states. */
@@ -57,14 +57,15 @@ function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): Ke
   }
   if (!last) return { row, isNew: true }
   const again = { ...row, id: last.id, sequence: last.sequence, found_at: last.found_at }
-  // It was decided after the run began, so the run's data is older than the decision.
+  // Decided after the run began: the run's data may be older than the decision, which stands.
   if (last.decided_at && last.decided_at > startedAt) return { row: { ...again, state: last.state }, isNew: false }
-  // Corrections are part of the comparison: a further difference is a new discrepancy, with its own correction.
+  // The comparison included the correction: what it still finds is a new discrepancy, with its own correction.
   if (last.state === 'confirmed' && last.proposal.action === 'correct')
     return { row: { ...row, sequence: last.sequence + 1 }, isNew: true }
   if (last.state === 'open') return { row: again, isNew: false, hasChanged: !isUnchanged(last, found) }
-  // It was dismissed, or posted although the list stays unreadable, and is unchanged; or only the days differ.
+  // To confirm an entry that cannot be read does not make it readable: the acquirer's list still has it.
   const isDecided = last.state === 'dismissed' || (last.state === 'confirmed' && last.class === 'unreadable')
+  // What was decided stays closed until it changes; anything else only if just the days differ now.
   const isSettled = isDecided ? isUnchanged(last, found) : found.isTiming
   return isSettled ? { row: { ...again, state: last.state }, isNew: false } : { row: again, isNew: true }
 }
@@ -74,6 +75,6 @@ function isUnchanged(last: DifferenceRow, { atAcquirer, inLedger, proposal }: Fo
   return canonicalJson(before) === canonicalJson([toCompared(atAcquirer), inLedger, proposal])
 }
 
-function toName({ class: name, subject, reference }: Pick<Found, 'class' | 'subject' | 'reference'>): string {
-  return `${name} ${subject} ${reference}`
+function toKey(found: Pick<Found, 'class' | 'subject' | 'reference'>): string {
+  return `${found.class} ${found.subject} ${found.reference}`
 }

@@ -153,8 +153,8 @@ export type Seen = Window & { subject: Subject }
 const seenParam = rowsParam<Seen>({ subject: 'text', from: 'timestamptz', to: 'timestamptz' })
 
 /**
- * Resolves what a complete run did not find again, unless another run has found it meanwhile. `unread`: what this run
- * could not read may still differ.
+ * Resolves what a complete run did not find again, unless another run has found it meanwhile. `foundIds`: what it did
+ * find, also if another run has found it since. `unread`: what this run could not read may still differ.
  */
 export async function resolveUnseen(
   tx: Tx,
@@ -163,14 +163,24 @@ export async function resolveUnseen(
     runId,
     startedAt,
     seen,
+    foundIds,
     unread,
     now,
-  }: { acquirer: string; runId: string; startedAt: Date; seen: Seen[]; unread: string[]; now: Date },
+  }: {
+    acquirer: string
+    runId: string
+    startedAt: Date
+    seen: Seen[]
+    foundIds: string[]
+    unread: string[]
+    now: Date
+  },
 ): Promise<number> {
   const rows = await tx.query(sql`
     update differences set state = 'resolved', decided_at = ${now}, at_acquirer = at_acquirer - 'raw'
     from ${seenParam(seen)}
     where differences.acquirer = ${acquirer} and differences.state = 'open' and not is_timing and run_id <> ${runId}
+      and differences.id <> all(${foundIds}::uuid[])
       and differences.subject = input.subject and reference <> all(${unread}) and at >= input."from" and at < input."to"
       and not exists (
         select from reconciliation_runs other
