@@ -10,7 +10,10 @@ import { toInterPayout } from './sent-pix.ts'
 import { isRecord } from './validate.ts'
 import { getPayoutWebhook, putPayoutWebhook } from './webhooks.ts'
 
-/** The payouts and the balance of Inter's API Banking. Null for any other path. */
+/**
+ * The payouts of Inter's API Banking, their webhook and the balance. `place` is the method and the path without its last
+ * segment, `last`. Null for any other path.
+ */
 export function routeInter(
   network: Network,
   { place, last }: { place: string; last: string },
@@ -26,7 +29,7 @@ export function routeInter(
 
 const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** `POST /banking/v2/pix`: the same `x-id-idempotente` always returns the first payout, whatever valid body it has. */
+/** `POST /banking/v2/pix`: the same `x-id-idempotente` always returns the first payout, if the fields have the right types. */
 async function postPix(network: Network, request: HttpRequest): Promise<HttpResponse> {
   const body = parseJson(request.body)
   const { valor, descricao, destinatario } = isRecord(body) ? body : {}

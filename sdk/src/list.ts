@@ -17,10 +17,10 @@ const allMax = 10_000
  * ```
  */
 export class List<Entry> implements AsyncIterable<Entry> {
-  readonly #fetch: (more: PageOptions) => Promise<Page<Entry>>
+  readonly #fetch: (overrides: PageOptions) => Promise<Page<Entry>>
   readonly #options: PageOptions
 
-  constructor(fetchPage: (more: PageOptions) => Promise<Page<Entry>>, options: PageOptions) {
+  constructor(fetchPage: (overrides: PageOptions) => Promise<Page<Entry>>, options: PageOptions) {
     this.#fetch = fetchPage
     this.#options = options
   }
@@ -36,11 +36,11 @@ export class List<Entry> implements AsyncIterable<Entry> {
   /** Page after page to the end, from the requested one. 100 items each, unless you gave `perPage`. */
   async *pages(): AsyncGenerator<Page<Entry>, void, undefined> {
     const perPage = this.#options.perPage ?? perPageMax
-    for (let more: PageOptions = { perPage }; ; ) {
-      const page = await this.#fetch(more)
+    for (let overrides: PageOptions = { perPage }; ; ) {
+      const page = await this.#fetch(overrides)
       yield page
       if (page.nextCursor === null) return
-      more = { perPage, page: undefined, cursor: page.nextCursor }
+      overrides = { perPage, page: undefined, cursor: page.nextCursor }
     }
   }
 
@@ -50,7 +50,8 @@ export class List<Entry> implements AsyncIterable<Entry> {
   }
 
   /**
-   * The items of all pages as an array: up to `limit` of them, if given.
+   * The items of all pages as an array: up to `limit` of them, if given. It requests pages of 100, unless you gave
+   * `perPage`.
    *
    * @throws {RangeError} when there are more than 10,000 and no `limit` was given: read those one by one
    */

@@ -12,8 +12,8 @@ import type {
 } from './types.ts'
 
 /**
- * Addresses that receive the events of all records, beside the `webhookUrl` that a record may have. Each has a filter
- * and a secret of its own.
+ * Addresses that receive the events of your transactions and withdrawals, in addition to the `webhookUrl` that one of
+ * them may have. Each has its own filter of event types and its own secret.
  */
 export class WebhookEndpoints {
   readonly #client: Client
@@ -23,8 +23,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not repeat
-   * this call after a lost answer: the secret of the first endpoint was in that answer.
+   * Registers an address. Only this answer contains the secret that verifies its deliveries. The SDK does not repeat
+   * the call if its answer is lost: that would register a second endpoint.
    */
   create(input: CreateWebhookEndpointBody, options?: RequestOptions): Promise<WebhookEndpointCreated> {
     return this.#client.post('/webhook-endpoint', options, { body: input })
@@ -45,15 +45,15 @@ export class WebhookEndpoints {
     return this.#client.patch(`/webhook-endpoint/${toSegment(id)}`, options, input)
   }
 
-  /** Deletes an endpoint. What waits for it is canceled. */
+  /** Deletes an endpoint. Its deliveries that are not finished are canceled. */
   delete(id: string, options?: RequestOptions): Promise<void> {
     return this.#client.delete(`/webhook-endpoint/${toSegment(id)}`, options)
   }
 
   /**
    * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID
-   * of version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in use.
-   * After a lost answer the SDK repeats only a call that has one.
+   * of version 4, and repeat the call with it if the answer is lost. With another id, or none, the secret that your
+   * receivers still use ends at once. The SDK repeats the call after a lost answer only if it has a `secretId`.
    */
   rotateSecret(
     id: string,
@@ -68,7 +68,7 @@ export class WebhookEndpoints {
     return this.#client.post(`/webhook-endpoint/${toSegment(id)}/secret`, options, { body, isRepeatable })
   }
 
-  /** Sends a signed test of the type `webhook.test` at once, and returns the receiver's answer. */
+  /** Sends a signed test event, `webhook.test`, at once, and returns whether and how the receiver answered. */
   test(id: string, options?: RequestOptions): Promise<WebhookTest> {
     return this.#client.post(`/webhook-endpoint/${toSegment(id)}/test`, options)
   }

@@ -8,10 +8,11 @@ export type Secrets = { table: Sql; owner: Sql; merchantId: string }
  * Ends an owner's secrets before its next one is inserted: the current one at `until`, and any older one now, so that
  * two at most are valid.
  *
- * @param id of the next secret. If the current one has it, its rotation is repeated because the answer was lost: the
- * current one, which nobody has, ends now instead of the one before it, and gets another id.
+ * @param id of the next secret. If the current secret has this id already, its rotation is repeated because the answer
+ * was lost. Nobody has that secret, so it ends now instead of the one before it, and gets another id.
  * @returns when the former secret ends; `now` if none is valid
- * @throws the given error if another secret has this id: somebody has rotated since
+ * @throws the given error if another secret of the merchant has this id: a former one, because somebody has rotated
+ * since, or one of another owner
  */
 export async function endSecrets(
   tx: Tx,

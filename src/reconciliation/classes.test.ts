@@ -6,7 +6,7 @@ import { lengthOf } from '../../test/support/random.ts'
 import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import { byText, findByRecord } from '../../test/support/verification.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
-import { sql } from '../db/sql.ts'
+import { raw, sql } from '../db/sql.ts'
 import { forEachConcurrent } from '../lib/concurrent.ts'
 import { findBreaches } from '../verification.ts'
 import { classNames } from './classes.ts'
@@ -100,8 +100,19 @@ describe.each(seeds)(`the proposals for a day with ${fewer} of each class (seed 
     await db.query(sql`
       update differences set state = 'open'
       where id = (select id from differences where state = 'confirmed' and class = 'fee' limit 1)`)
+    await db.transaction(async (tx) => {
+      await tx.query(raw('grant update on ledger_transfers to current_user'))
+      await tx.query(raw('alter table ledger_transfers disable trigger ledger_transfers_are_kept'))
+      await tx.query(sql`
+        update ledger_transfers set event_key = 'another'
+        where record_id = (select id from differences where state = 'confirmed' and class = 'amount' limit 1)`)
+    })
     const breaches = await findBreaches(db)
-    expect(breaches.map(({ rule }) => rule)).toEqual(['correction_transfers', 'correction_transfers'])
+    expect(breaches.map(({ rule, detail }) => `${rule}: ${detail}`).toSorted()).toEqual([
+      expect.stringMatching(/^correction_transfers: .* by -\d+ cents, but changed it by -\d+ cents$/),
+      expect.stringMatching(/^correction_transfers: .* by nothing, but changed it by -\d+ cents$/),
+      expect.stringMatching(/^correction_transfers: .* have other accounts, .* or another event key/),
+    ])
     expect(byText(await findByRecord(db, correctionVerification))).toEqual(byText(breaches))
   })
 })

@@ -8,11 +8,12 @@ import {
   type Window,
 } from '../ledger/record-filter-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
+import { operatorMerchantId } from '../suspense/status.ts'
 
-/** The confirmed corrections, and the merchant whose ledger each changes. */
+/** The confirmed corrections, and whose ledger each changes: a merchant's, or the operator's. */
 const corrections = sql`
   select id as record_id, decided_at, (proposal ->> 'cents')::bigint as change, case
-      when proposal ->> 'account' = 'house' or merchant_id is null then '00000000-0000-8000-8000-000000000001'::uuid
+      when proposal ->> 'account' = 'house' or merchant_id is null then ${operatorMerchantId}::uuid
       else merchant_id
     end as merchant_id
   from differences where state = 'confirmed' and proposal ->> 'action' = 'correct'`
@@ -25,8 +26,8 @@ export type UnequalCorrection = {
 }
 
 /**
- * Corrections that are not as confirmed: transfers without a discrepancy, of an unconfirmed one or of another merchant,
- * confirmed ones without transfers, another amount, or other accounts.
+ * Corrections whose transfers are not what was confirmed: transfers without a confirmed discrepancy, or in another
+ * merchant's ledger; a confirmed correction without transfers; another amount; or other accounts. Amounts are in cents.
  */
 export async function findUnequalCorrections(db: Db | Tx, filter: RecordFilter): Promise<UnequalCorrection[]> {
   return await db.query<UnequalCorrection>(sql`
@@ -37,13 +38,13 @@ export async function findUnequalCorrections(db: Db | Tx, filter: RecordFilter):
         sum(case when debit = 'acquirer' then amount when credit = 'acquirer' then -amount else 0 end) as change,
         bool_and(record_type = 'correction' and event_key = 'correction:' || record_id and (
           (kind = 'correction' and 'acquirer' in (debit, credit) and (debit in ('available', 'debt', 'fees') or credit in ('available', 'debt', 'fees')))
-          or (kind = 'debt_repaid' and debit = 'available' and credit = 'debt'))) as is_shaped
+          or (kind = 'debt_repaid' and debit = 'available' and credit = 'debt'))) as has_right_form
       from ${transfersByAccountType} where (record_type = 'correction' or kind = 'correction') and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     )
     select merchant_id, record_id, expected.change as expected, posted.change as posted
     from expected full join posted using (merchant_id, record_id)
-    where expected.change is distinct from posted.change or not coalesce(is_shaped, false)`)
+    where expected.change is distinct from posted.change or not coalesce(has_right_form, false)`)
 }
 
 export type Misplaced = { merchant_id: string; record_id: string; account: string; acquirer: string }
@@ -77,9 +78,9 @@ export async function findTouched(db: Db | Tx, window: Window): Promise<RecordKe
 }
 
 /**
- * Checks the ledger against discrepancies: each correction was confirmed by a person, is exact to the cent and posted
- * once; and every transfer with an acquirer's account is with the acquirer of its record. The transfers of operator's
- * entries are checked in entries/verify-store.ts.
+ * Checks the ledger against discrepancies: each posted correction belongs to a confirmed one, and each confirmed one is
+ * posted, to the cent; and every transfer with an acquirer's account is with the acquirer of its record. The transfers of
+ * the operator's entries are checked in entries/verify-store.ts.
  */
 export async function findCorrectionBreaches(db: Db | Tx, filter: RecordFilter = null): Promise<Breach[]> {
   const misplaced = (await findMisplaced(db, filter)).map((row) => ({
@@ -92,9 +93,16 @@ export async function findCorrectionBreaches(db: Db | Tx, filter: RecordFilter =
     rule: 'correction_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
-    detail: `the correction of a discrepancy must change the acquirer’s balance by ${row.expected ?? 'nothing'}, but changed it by ${row.posted ?? 'nothing'}`,
+    detail: describeUnequal(row),
   }))
   return [...misplaced, ...unequal]
+}
+
+function describeUnequal({ expected, posted }: UnequalCorrection): string {
+  if (expected === posted)
+    return 'the transfers of the correction of a discrepancy have other accounts, another record type or another event key than a correction'
+  const toText = (change: number | null) => (change === null ? 'nothing' : `${change} cents`)
+  return `the correction of a discrepancy must change the acquirer’s balance by ${toText(expected)}, but changed it by ${toText(posted)}`
 }
 
 export const correctionVerification: Verification = { findBreaches: findCorrectionBreaches, findTouched }

@@ -56,11 +56,11 @@ describe('a delivery', () => {
     }
   })
 
-  it('is sent at once when a commit notifies the worker', async () => {
+  it('is sent at once when the worker is woken', async () => {
     await setUp()
     const receiver = await receive()
-    // The worker polls too seldom for this test. After it records an attempt it checks once more, which may find the
-    // next event: hence several.
+    // Polling would find nothing within this test. After it records an attempt the worker checks once more, and might
+    // find the next event then: hence several.
     const worker = work({ pollMs: hour })
     for (let count = 1; count <= 5; count += 1) {
       await enqueue(receiver.url)
@@ -183,7 +183,7 @@ describe('a delivery', () => {
     expect(sent).toBeLessThan(20_000_000)
   })
 
-  it('is refused when the address may not be called', async () => {
+  it('fails without a request when the address may not be called', async () => {
     await setUp()
     const receiver = await receive()
     await enqueue(receiver.url)

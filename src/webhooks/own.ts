@@ -8,23 +8,29 @@ import { type Prepared, prepareDeliveries } from './prepare.ts'
 import type { Claimed, OwnLease } from './queue-store.ts'
 import type { LiveSecret } from './store.ts'
 
-/** A delivery is reserved only if, this long ago or later, nothing was due to its receiver. */
-const clearMaxAgeMs = 5_000
+/**
+ * A delivery is reserved only if a claim has shown, for a moment that is at most this long ago, that nothing older was
+ * still due to its receiver.
+ */
+const nothingDueMaxAgeMs = 5_000
 
-/** A reserved delivery. `record`: what GET returns now; null if it was not inserted, or nobody knows whether it was. */
+/**
+ * A reserved delivery. `record`: what GET returns now for its transaction or withdrawal; null if the delivery was not
+ * inserted, or nobody knows whether it was.
+ */
 type Reserved = { delivery: Claimed; record: object | null }
 
 /**
  * Deliveries of events that this process commits: creations, payments and charges that fail. It leases them before they
- * are inserted and sends them from memory: nothing is claimed, and nothing is read again.
+ * are inserted and sends them from memory, without claiming them or reading them again.
  */
 export type OwnDeliveries = {
   /**
-   * Null: others may be due to the receiver, which go first; it, or this process, has no capacity left for it; or the
-   * worker stops. Then whoever claims the delivery sends it.
+   * Null if others may be due to the receiver, which go first; if the receiver or this process has no capacity left; or
+   * if the worker stops. Then whichever process claims the delivery sends it.
    */
   reserve(receiver: string): OwnLease | null
-  /** Sends what is committed. If this process dies, the delivery is due again like any other that it has leased. */
+  /** Sends what is committed. If this process dies first, the deliveries are due again when their leases expire. */
   send(reserved: Reserved[], secrets: LiveSecret[]): void
 }
 
@@ -35,7 +41,7 @@ type Deps = {
   log: Pick<Logger, 'error'>
   budget: ReturnType<typeof createBudget>
   leaseMs: number
-  /** The lease of something that is claimed now; null when nothing may be. */
+  /** A lease that begins now; null while the worker stops. */
   lease: () => (OwnLease & { now: Date }) | null
   start: (claimed: Claimed[], claimedAt: number, prepared: Prepared) => Promise<void>
   /** The worker does not end before this work. */
@@ -48,7 +54,7 @@ export function createOwnDeliveries(deps: Deps): OwnDeliveries {
   return {
     reserve(receiver) {
       const lease = deps.lease()
-      if (!lease || !budget.reserve(receiver, new Date(lease.now.getTime() - clearMaxAgeMs))) return null
+      if (!lease || !budget.reserve(receiver, new Date(lease.now.getTime() - nothingDueMaxAgeMs))) return null
       return lease
     },
     send(reserved, secrets) {
@@ -72,12 +78,15 @@ export function createOwnDeliveries(deps: Deps): OwnDeliveries {
         { ...deps, secrets, loadRecords: { transaction: load } },
         deliveries,
       ).finally(() => {
-        // They are leased again when they start.
+        // Frees their part of the budget: `start` takes it again for those that can be sent.
         for (const { receiver } of deliveries) budget.release(receiver)
       })
       await deps.start(deliveries, claimedAt, prepared)
     } catch (error) {
-      log.error({ err: error }, 'Webhook deliveries sent from memory wait until their lease expires')
+      log.error(
+        { err: error },
+        'Webhook deliveries could not be sent from memory: they are claimed when their lease expires',
+      )
     }
   }
 }

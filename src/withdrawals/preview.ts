@@ -13,13 +13,14 @@ export type WithdrawalPreview = {
   amount: number
   fee: number
   available: number
-  /** The review that it would need. */
+  /** Why it would wait for review; null if it would not. */
   hold: ReviewReason | null
 }
 
 /**
- * What would happen to a withdrawal if it were requested now. It only reads, and promises nothing: others may be
- * requested meanwhile.
+ * Whether a withdrawal that is requested now would pass the limits, its fee, and the review that it would need. An
+ * amount above the balance is not refused here: compare `available` with `amount + fee`. It only reads, and promises
+ * nothing: others may be requested meanwhile.
  *
  * @throws {AppError} `withdrawal_not_possible`, naming every limit that it exceeds; `payouts_stopped`
  */

@@ -288,7 +288,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await page.locator('[aria-invalid=true]').first().waitFor()
     await page.getByRole('textbox', { name: /Address of your shop/ }).fill('https://shop.example.com')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved. The page has the new appearance.').waitFor()
+    await page.getByText('Saved. The page now has the new appearance.').waitFor()
     await page.getByText('your color would not be readable there').waitFor()
     await chooseLanguage('Português')
     await checkScreenAtEachSize('branding')

@@ -164,7 +164,7 @@ describe('a merchant that moves from a to b', () => {
     await writeFile(join(folder, 'forged.jws'), [head, forged, signature].join('.'))
     await lines.b.expectFailure(
       ['ledger', 'move-in', join(folder, 'forged.jws'), '--keys', join(folder, 'keys.json'), '--acquirer', 'simulator'],
-      /it was changed/,
+      /the file was changed/,
     )
   })
 

@@ -262,7 +262,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     expect(await (await fetch(order.page)).text()).not.toContain('guiche-pix')
   })
 
-  it('applies a webhook that comes again once, and refuses those of others', async () => {
+  it('applies a repeated webhook only once, and refuses those that are not for its orders', async () => {
     const { id, transaction } = await buyAndPay()
     const before = await find(id)
     const data = await guiche.transactions.get(transaction)
@@ -273,7 +273,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     }
     expect([await send({}), await send({ sequence: 99 }), await send({ amountPaid: 1 })]).toEqual([204, 204, 204])
     expect(await send({}, `whsec_${btoa('of somebody else')}`)).toBe(401)
-    // The order of another shop with the same credentials, and a transaction that is of no order.
+    // Another shop's transaction, the same under the code of this order, and one that does not exist.
     const other = await guiche.transactions.create({ amount: 2590, externalCode: `wc-000000000000-${id}` })
     expect(await send({ id: other.id, externalCode: `wc-000000000000-${id}` })).toBe(404)
     expect(await send({ id: other.id })).toBe(404)
@@ -289,7 +289,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
 
     await loseAnswers('/refund', 2)
     expect(await command('refund', String(id), '10.00')).toMatch(/not known whether the refund was accepted/)
-    // The money went back, so that the order gets its record even if nobody tries again.
+    // The refund was made: the scheduled check records it in the order even if nobody tries again.
     await guiche.transactions.waitFor(transaction, ({ amountRefunded }) => amountRefunded === 1590)
     expect(await command('runScheduled')).toBeGreaterThan(0)
     expect(Number((await find(id)).refunded)).toBe(15.9)
@@ -332,7 +332,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     expect(count(paid, 'Pix of R$ 30,00 received')).toBe(1)
   })
 
-  it('is chosen in the classic checkout too', async () => {
+  it('also works in the classic checkout', async () => {
     const { call } = await fillCart()
     const [, nonce = ''] =
       /name="woocommerce-process-checkout-nonce" value="(\w+)"/.exec(await (await call('/classic/')).text()) ?? []
@@ -342,7 +342,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     expect(answer).toMatchObject({ result: 'success', redirect: expect.stringContaining('/order-received/') })
   })
 
-  it('puts an order on hold whose total is not what was paid, or whose payment is disputed', async () => {
+  it('puts an order on hold if its total is not what was paid, or if its payment is disputed', async () => {
     const order = await buy()
     await command('total', String(order.id), '30.00')
     await guiche.sandbox.pay({ uri: order.uri })
@@ -358,7 +358,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     expect((await untilOrder(id, ({ status }) => status === 'refunded')).refunded).toBe('25.9')
   })
 
-  it('notes the end of a dispute and a second payment once, also if they are refunded afterwards', async () => {
+  it('notes the end of a dispute and a second payment once each, even after refunds', async () => {
     const { id, transactionId, transaction } = await buyAndPay()
     const { reference } = await guiche.sandbox.openDispute({ endToEnd: transactionId })
     await untilOrder(id, (one) => count(one, 'disputes the Pix') > 0)
@@ -376,7 +376,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
 
   it('finds payments by the event feed when no webhook arrives', async () => {
     const first = await buy()
-    // The first check notes where the feed is.
+    // The first check saves the position in the feed.
     await command('runScheduled')
     expect((await find(first.id)).status).toBe('on-hold')
     const order = await buy()
@@ -392,7 +392,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     expect([(await find(first.id)).status, (await find(order.id)).status]).toEqual(['processing', 'processing'])
   })
 
-  it('left no error in the log of WordPress', async () => {
+  it('left no line that names the plugin in the log of WordPress', async () => {
     const log = await readFile(join(site, 'wp-content/debug.log'), 'utf8').catch(() => '')
     expect(log.split('\n').filter((line) => line.includes('guiche'))).toEqual([])
   })

@@ -57,14 +57,14 @@ export type Expected = {
   /** `:id` is replaced by the id of the `record`. */
   query?: string
   /**
-   * The status of the answer to another merchant's people if it is not 404: 200 without the record; 201 or 409 if the
-   * request is about a record of their own merchant instead; 403 if every merchant is refused; 422 if no valid body is
-   * sent.
+   * The status of the answer to another merchant's people, and to its token if there is a `record`. By default it is
+   * 404 with a `record`, and any but 500 without. 200: without the record; 201 or 409: the request is about a record of
+   * their own merchant instead; 403: every merchant is refused; 422: no valid body is sent.
    */
   outsiderStatus?: 200 | 201 | 403 | 409 | 422
   /** Changes the person's own sign-in: ends sessions, or changes the password or the second factor. */
   changesSignIn?: true
-  /** Not about one merchant: for the operator's people only, or a control of the sandbox. */
+  /** Not tried as another merchant: for the operator's people only, or a sandbox control that acts on all merchants. */
   isGlobal?: true
 }
 
@@ -76,7 +76,7 @@ const one = (may: string, record: NonNullable<Expected['record']>, more: Partial
 })
 const operator = (may: string): Expected => ({ may, isGlobal: true })
 const sandbox = (may: string): Expected => ({ may, orMay: 'sandbox.use', isGlobal: true })
-/** Endpoints decide where data goes, and show secrets. */
+/** Webhook endpoints decide where data goes, and show secrets. */
 const ofPeople = { ofPeople: 'credential.write' }
 const open: Expected = { may: 'public' }
 const period = { from: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00Z' }

@@ -13,8 +13,8 @@ use Guiche\Types\WebhookEndpointSecret;
 use Guiche\Types\WebhookTest;
 
 /**
- * Addresses that receive the events of all records, in addition to the `webhookUrl` of a single record. Each has its
- * own secret and its own filter of event types. Scopes: `webhook.read`, `webhook.write`. To register or enable one, or
+ * Addresses that receive the events of your transactions and withdrawals, in addition to the `webhookUrl` that one of
+ * them may have. Each has its own filter of event types and its own secret. Scopes: `webhook.read`, `webhook.write`. To register or enable one, or
  * to change its `url` or `eventTypes`, the token also needs the scope to read the records whose events it receives:
  * `transaction.read`, `withdrawal.read`.
  *

@@ -79,7 +79,7 @@ function BrandingForm({ client, path, branding }: { client: string; path: string
       queries.setQueryData(['branding', client], saved)
     },
   })
-  const origins = fieldErrorsOf(saving.error).some(({ field }) => field.startsWith('embedOrigins'))
+  const hasBadOrigins = fieldErrorsOf(saving.error).some(({ field }) => field.startsWith('embedOrigins'))
   const { logo, color } = saving.values
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
@@ -141,7 +141,7 @@ function BrandingForm({ client, path, branding }: { client: string; path: string
               description={t.embedHint}
               autosize
               minRows={2}
-              {...(origins && { error: t.embedHint })}
+              {...(hasBadOrigins && { error: t.badOrigins })}
             />
             {branding.embedOrigins.length > 0 && <Snippet />}
           </Stack>

@@ -16,8 +16,8 @@ from ._list import AsyncList
 
 class AsyncWebhookEndpoints:
     """
-    Addresses that receive the events of all records, beside the ``webhookUrl`` that a record may have. Each has a filter
-    and a secret of its own.
+    Addresses that receive the events of your transactions and withdrawals, in addition to the ``webhookUrl`` that one
+    of them may have. Each has its own filter of event types and its own secret.
     """
 
     def __init__(self, client: AsyncClient) -> None:
@@ -27,8 +27,8 @@ class AsyncWebhookEndpoints:
         self, input: CreateWebhookEndpointBody, *, timeout: float | None = None, max_retries: int | None = None
     ) -> WebhookEndpointCreated:
         """
-        Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not repeat
-        this call after a lost answer: the secret of the first endpoint was in that answer.
+        Registers an address. Only this answer contains the secret that verifies its deliveries. The SDK does not repeat
+        the call if its answer is lost: that would register a second endpoint.
         """
         options = AsyncOptions(timeout, max_retries)
         created: WebhookEndpointCreated = await self._client.post("/webhook-endpoint", options, {**input})
@@ -66,7 +66,7 @@ class AsyncWebhookEndpoints:
         return endpoint
 
     async def delete(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> None:
-        """Deletes an endpoint. What waits for it is canceled."""
+        """Deletes an endpoint. Its deliveries that are not finished are canceled."""
         path = f"/webhook-endpoint/{to_segment(id)}"
         await self._client.change("DELETE", path, AsyncOptions(timeout, max_retries))
 
@@ -81,8 +81,9 @@ class AsyncWebhookEndpoints:
     ) -> WebhookEndpointSecret:
         """
         Makes a new secret. The former one also signs for ``overlap_hours``, 24 by default. Give your own ``secret_id``, a
-        UUID of version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in
-        use. After a lost answer the SDK repeats only a call that has one.
+        UUID of version 4, and repeat the call with it if the answer is lost. With another id, or none, the secret that
+        your receivers still use ends at once. The SDK repeats the call after a lost answer only if it has a
+        ``secret_id``.
         """
         input = {"overlapHours": overlap_hours, "secretId": secret_id}
         body = {name: value for name, value in input.items() if value is not None}
@@ -93,7 +94,7 @@ class AsyncWebhookEndpoints:
         return secret
 
     async def test(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> WebhookTest:
-        """Sends a signed test of the type ``webhook.test`` at once, and returns the receiver's answer."""
+        """Sends a signed test event, ``webhook.test``, at once, and returns whether and how the receiver answered."""
         options = AsyncOptions(timeout, max_retries)
         answer: WebhookTest = await self._client.post(f"/webhook-endpoint/{to_segment(id)}/test", options)
         return answer

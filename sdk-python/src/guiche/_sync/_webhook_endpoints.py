@@ -18,8 +18,8 @@ from ._list import List
 
 class WebhookEndpoints:
     """
-    Addresses that receive the events of all records, beside the ``webhookUrl`` that a record may have. Each has a filter
-    and a secret of its own.
+    Addresses that receive the events of your transactions and withdrawals, in addition to the ``webhookUrl`` that one
+    of them may have. Each has its own filter of event types and its own secret.
     """
 
     def __init__(self, client: Client) -> None:
@@ -29,8 +29,8 @@ class WebhookEndpoints:
         self, input: CreateWebhookEndpointBody, *, timeout: float | None = None, max_retries: int | None = None
     ) -> WebhookEndpointCreated:
         """
-        Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not repeat
-        this call after a lost answer: the secret of the first endpoint was in that answer.
+        Registers an address. Only this answer contains the secret that verifies its deliveries. The SDK does not repeat
+        the call if its answer is lost: that would register a second endpoint.
         """
         options = Options(timeout, max_retries)
         created: WebhookEndpointCreated = self._client.post("/webhook-endpoint", options, {**input})
@@ -68,7 +68,7 @@ class WebhookEndpoints:
         return endpoint
 
     def delete(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> None:
-        """Deletes an endpoint. What waits for it is canceled."""
+        """Deletes an endpoint. Its deliveries that are not finished are canceled."""
         path = f"/webhook-endpoint/{to_segment(id)}"
         self._client.change("DELETE", path, Options(timeout, max_retries))
 
@@ -83,8 +83,9 @@ class WebhookEndpoints:
     ) -> WebhookEndpointSecret:
         """
         Makes a new secret. The former one also signs for ``overlap_hours``, 24 by default. Give your own ``secret_id``, a
-        UUID of version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in
-        use. After a lost answer the SDK repeats only a call that has one.
+        UUID of version 4, and repeat the call with it if the answer is lost. With another id, or none, the secret that
+        your receivers still use ends at once. The SDK repeats the call after a lost answer only if it has a
+        ``secret_id``.
         """
         input = {"overlapHours": overlap_hours, "secretId": secret_id}
         body = {name: value for name, value in input.items() if value is not None}
@@ -95,7 +96,7 @@ class WebhookEndpoints:
         return secret
 
     def test(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> WebhookTest:
-        """Sends a signed test of the type ``webhook.test`` at once, and returns the receiver's answer."""
+        """Sends a signed test event, ``webhook.test``, at once, and returns whether and how the receiver answered."""
         options = Options(timeout, max_retries)
         answer: WebhookTest = self._client.post(f"/webhook-endpoint/{to_segment(id)}/test", options)
         return answer
