@@ -49,8 +49,8 @@ export function reconcileCommands(program: Command): void {
           const run = await reconcile(inBackground, { acquirer: one, kind: 'manual', window, by: byOf(program) })
           const open = { states: ['open' as const], acquirer: one.name, class: undefined }
           const { items } = await listDifferencePage(context.db, open, { limit: 100_000, offset: 0 })
-          const found = items.filter((row) => row.run_id === run.runId)
-          results.push({ run, differences: found.map(toDifferenceView) })
+          const found = new Set(run.foundIds)
+          results.push({ run, differences: items.filter(({ id }) => found.has(id)).map(toDifferenceView) })
         }
         const names = context.acquirers.all.map(({ name }) => name)
         const unconfigured = acquirer === undefined ? await listUnconfigured(context.db, names) : []
@@ -58,7 +58,7 @@ export function reconcileCommands(program: Command): void {
       })
       if (json)
         print(
-          done.map(({ run, differences }) => ({ ...run, differences })),
+          done.map(({ run: { foundIds: _, ...run }, differences }) => ({ ...run, differences })),
           { json },
         )
       else for (const one of done) show(one)

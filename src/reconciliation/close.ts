@@ -103,7 +103,7 @@ async function describe(
   tx: Tx,
   { day, run, keepsTransfers, now }: { day: string; run: RunResult; keepsTransfers: boolean; now: Date },
 ): Promise<Content> {
-  const { acquirer, window, runId, totals } = run
+  const { acquirer, window, foundIds, totals } = run
   const dayBeforeRow = await findStatement(tx, { acquirer, day: dayBefore(day) })
   const before = dayBeforeRow && readStatement(dayBeforeRow)
   // Without a closed day before, all earlier transfers are added up, once.
@@ -118,7 +118,7 @@ async function describe(
   const isRecording = now.getTime() - window.to.getTime() < recordingMs
   const transfers =
     (former && readStatement(former).transfers) ?? (isRecording ? null : await hashTransfers(tx, window))
-  const differences = await listDifferencesOf(tx, { acquirer, runId, ...window })
+  const differences = await listDifferencesOf(tx, { acquirer, ids: foundIds, ...window })
   return toContent({ acquirer, day, window, moved, opening, totals, dated, transfers, differences })
 }
 

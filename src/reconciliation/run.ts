@@ -68,6 +68,8 @@ export type RunResult = {
   newCount: number
   /** How many discrepancies of earlier runs no longer exist. */
   resolvedCount: number
+  /** The discrepancies in `counts`, by id. */
+  foundIds: string[]
   totals: Listing[]
 }
 
@@ -377,6 +379,6 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
   return { ...toResult(run, tally), state: 'complete', error: null, resolvedCount, totals }
 }
 
-function toResult({ id, acquirer, kind, window }: NewRun, tally: Tally) {
-  return { runId: id, acquirer, kind, window, ...tally }
+function toResult({ id, acquirer, kind, window, foundIds }: Run, tally: Tally) {
+  return { runId: id, acquirer, kind, window, foundIds, ...tally }
 }

@@ -259,14 +259,14 @@ export async function decideDifference(
     where id = ${decision.id}`)
 }
 
-/** The discrepancies of a run, and all others in its window, in the order of time. */
+/** The discrepancies with these ids, and all others in the window, in the order of time. */
 export async function listDifferencesOf(
   db: Db | Tx,
-  { acquirer, runId, from, to }: { acquirer: string; runId: string } & Window,
+  { acquirer, ids, from, to }: { acquirer: string; ids: string[] } & Window,
 ): Promise<DifferenceRow[]> {
   return await db.query<DifferenceRow>(sql`
     select ${columns} from differences
-    where acquirer = ${acquirer} and ((at >= ${from} and at < ${to}) or run_id = ${runId})
+    where acquirer = ${acquirer} and ((at >= ${from} and at < ${to}) or id = any(${ids}::uuid[]))
     order by at, class, reference, sequence`)
 }
 
