@@ -11,8 +11,8 @@ import { isRecord } from './validate.ts'
 import { getPayoutWebhook, putPayoutWebhook } from './webhooks.ts'
 
 /**
- * The payouts of Inter's API Banking, their webhook and the balance. `place` is the method and the path without its last
- * segment, `last`. Null for any other path.
+ * The payouts of Inter's API Banking, their webhook and the balance. `place` is the method and the path without its
+ * last segment, `last`. Null for any other path.
  */
 export function routeInter(
   network: Network,

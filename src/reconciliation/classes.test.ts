@@ -3,7 +3,12 @@ import { manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { lengthOf } from '../../test/support/random.ts'
-import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import {
+  listDifferences,
+  meanwhileAfterComparison,
+  type Reconciling,
+  reconcilingWith,
+} from '../../test/support/reconciling.ts'
 import { byText, findByRecord } from '../../test/support/verification.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
 import { raw, sql } from '../db/sql.ts'
@@ -12,7 +17,7 @@ import { findBreaches } from '../verification.ts'
 import { classNames } from './classes.ts'
 import { closeDay } from './close.ts'
 import { confirmDifference, dismissDifference } from './decide.ts'
-import { reconcile } from './run.ts'
+import { type RunResult, reconcile } from './run.ts'
 import type { DifferenceRow } from './store.ts'
 import { correctionVerification } from './verify-store.ts'
 
@@ -118,6 +123,16 @@ describe.each(seeds)(`the proposals for a day with ${fewer} of each class (seed 
   })
 })
 
+it('a run leaves what it has found open, also if another run finds it too and ends first', async () => {
+  const day = await openDay(1, 1)
+  const others: RunResult[] = []
+  const overtaken = meanwhileAfterComparison(day.deps, async () => void others.push(await run(day)))
+  expect(await run({ ...day, deps: overtaken })).toMatchObject({ state: 'complete', resolvedCount: 0 })
+  expect(others).toMatchObject([{ state: 'complete', resolvedCount: 0 }])
+  expect(namesOf(await listed(day, true))).toEqual([...day.made.expected].toSorted())
+  await day.drop()
+})
+
 it('compares everything else when one payout cannot be queried, and stops when the acquirer does not answer', async () => {
   const day = await openDay(1, 2)
   const { made, deps } = day
@@ -171,12 +186,12 @@ it('an unreadable entry without a time is in the statement of a run that found i
   const [entry] = await found({ from, to })
   // A statement names it, also if a run of another window has found it since.
   const after = { from: to, to: new Date(to.getTime() + 3_600_000) }
-  const query: typeof deps.db.query = async (statement, name) => {
-    if (statement.text.includes('where run_id = $1 and window_count > 0')) await found(after)
-    return await deps.db.query(statement, name)
-  }
-  const closing = { ...unreadable, db: { ...deps.db, query } }
-  const closed = await closeDay(closing, { acquirer: unreadable.acquirer, day: generatedDay.day })
+  let taken: DifferenceRow[] = []
+  const overtaken = meanwhileAfterComparison(unreadable, async () => {
+    taken = await found(after)
+  })
+  const closed = await closeDay(overtaken, { acquirer: unreadable.acquirer, day: generatedDay.day })
+  expect(taken.map(({ id, at }) => ({ id, at }))).toEqual([{ id: entry?.id, at: to }])
   expect(closed.state === 'closed' && closed.statement.differences.map(({ id }) => id)).toContain(entry?.id)
   await dismissDifference(deps, { id: entry?.id ?? '', by: { actor: 'cli:test' }, reason: 'looked at' })
   const later = { from: new Date(from.getTime() + 3_600_000), to }

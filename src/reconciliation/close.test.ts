@@ -12,14 +12,12 @@ import { raw, sql } from '../db/sql.ts'
 import { post } from '../ledger/post.ts'
 import { returnedFromSuspense } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
-import { windowOf } from '../lib/brasilia.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
 import { assertDayIsOver, closeDay, readStatement } from './close.ts'
 import { findStatement } from './close-store.ts'
 import { confirmDifference } from './decide.ts'
 import { reconciliationJobs } from './jobs.ts'
-import { reconcile } from './run.ts'
 import { publicStatementKeys, verifyStatement } from './sign.ts'
 import type { Statement } from './statement.ts'
 import { verifySignedAudit, verifySignedTransfers } from './verify-audit.ts'
@@ -340,20 +338,6 @@ it('signs one version when two close at once', async () => {
   expect([one.statement.version, other.statement.version]).toEqual([1, 1])
   expect(one.sha256).toBe(other.sha256)
   expect([one.isNew, other.isNew].toSorted()).toEqual([false, true])
-})
-
-it('signs what its run has found, also if another run finds it too and ends first', async () => {
-  const { db } = database
-  let other: unknown
-  const query: typeof db.query = async (statement, name) => {
-    // The first statement after the comparison.
-    if (statement.text.includes('where run_id = $1 and window_count > 0'))
-      other ??= await reconcile(deps, { acquirer: deps.acquirer, kind: 'daily', window: windowOf(day) })
-    return await db.query(statement, name)
-  }
-  const closed = await closeDay({ ...deps, db: { ...db, query } }, { acquirer: deps.acquirer, day })
-  expect(other).toMatchObject({ state: 'complete' })
-  expect(await close()).toMatchObject({ isNew: false, sha256: closed.state === 'closed' && closed.sha256 })
 })
 
 it('closes nothing while it cannot read the acquirer’s lists or loses what it read, nor a day that is not over', async () => {

@@ -239,23 +239,28 @@ async function readBothSides(
  * Stores each unreadable entry as a discrepancy, once, and the run continues: a person investigates it, or it becomes
  * readable.
  */
-async function keepUnreadable(
-  { db, clock, log }: ReconcileDeps,
-  { id: runId, acquirer, startedAt, unreadable, foundIds }: Run,
-  tally: Tally,
-): Promise<void> {
+async function keepUnreadable(deps: ReconcileDeps, run: Run, tally: Tally): Promise<void> {
+  const { acquirer, unreadable } = run
   if (unreadable.size === 0) return
-  const found = [...unreadable.values()]
-  const saving = { acquirer, runId, startedAt, now: clock.now() }
-  const { ids, newCount } = await db.transaction(async (tx) => await keepFound(tx, found, saving))
-  foundIds.push(...ids)
-  tally.newCount += newCount
-  tally.counts.unreadable = found.length
+  const newCount = await keepAndCount(deps, { run, tally, found: [...unreadable.values()] })
   if (newCount > 0)
-    log.error(
+    deps.log.error(
       { acquirer, count: newCount, references: [...unreadable.keys()] },
       'entries in an acquirer’s list cannot be read: investigate them at the acquirer; `npx guiche reconcile list --open` lists them',
     )
+}
+
+/** Stores discrepancies, and adds them to what the run has found. Returns how many were new or reopened. */
+async function keepAndCount(
+  { db, clock }: ReconcileDeps,
+  { run, tally, found }: { run: Run; tally: Tally; found: Found[] },
+): Promise<number> {
+  const saving = { acquirer: run.acquirer, runId: run.id, startedAt: run.startedAt, now: clock.now() }
+  const { ids, newCount } = await db.transaction(async (tx) => await keepFound(tx, found, saving))
+  for (const id of ids) run.foundIds.push(id)
+  tally.newCount += newCount
+  for (const { class: name } of found) tally.counts[name] = (tally.counts[name] ?? 0) + 1
+  return newCount
 }
 
 function withMargins({ from, to }: Window, marginMs: number): Window {
@@ -271,10 +276,11 @@ function partsOf({ from, to }: Window, count: number): Window[] {
 }
 
 async function compareAll(
-  { db, clock }: ReconcileDeps,
+  deps: ReconcileDeps,
   acquirer: Acquirer,
   { run, subject, tally, stopping }: { run: Run; subject: Subject; tally: Tally; stopping: AbortSignal },
 ): Promise<void> {
+  const { db } = deps
   const rules = rulesFor(acquirer, { ...run, window: run.windows[subject] })
   for (let after = ''; ; ) {
     stopping.throwIfAborted()
@@ -301,12 +307,8 @@ async function compareAll(
       found.push(...toUnqueried(pair, rules, error))
     }
     stopping.throwIfAborted()
-    const saving = { acquirer: run.acquirer, runId: run.id, startedAt: run.startedAt, now: clock.now() }
-    const { ids, newCount } = await db.transaction(async (tx) => await keepFound(tx, found, saving))
-    run.foundIds.push(...ids)
-    tally.newCount += newCount
+    await keepAndCount(deps, { run, tally, found })
     tally.compared[subject] += pairs.length
-    for (const { class: name } of found) tally.counts[name] = (tally.counts[name] ?? 0) + 1
     const last = pairs.at(-1)
     if (last === undefined || pairs.length < pageRows) return
     after = last.key
@@ -371,7 +373,7 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
     await lockDifferences(tx, acquirer)
     await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
     const unread = [...unreadable.keys(), ...unqueried.keys()]
-    const unseen = await resolveUnseen(tx, { acquirer, runId, startedAt, seen, foundIds, unread, now })
+    const unseen = await resolveUnseen(tx, { acquirer, startedAt, seen, foundIds, unread, now })
     const read = await resolveRead(tx, { acquirer, runId, unread, now })
     const timed = kind === 'daily' ? await resolveTimed(tx, { acquirer, before: window.from, now }) : 0
     return unseen + read + timed + (await resolvePosted(tx, { acquirer, now }))

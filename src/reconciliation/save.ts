@@ -10,7 +10,8 @@ type Saving = { acquirer: string; runId: string; startedAt: Date; now: Date }
 
 /**
  * Stores what a run has found: each discrepancy once, however often it is found and by however many runs at once.
- * Returns the ids of all, and how many were new or reopened. If more money left than the ledger has, payouts freeze in the same commit.
+ * Returns the ids of all, and how many were new or reopened. If more money left than the ledger has, payouts freeze in
+ * the same commit.
  */
 export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise<{ ids: string[]; newCount: number }> {
   const { acquirer, now } = saving

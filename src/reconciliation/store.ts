@@ -154,13 +154,13 @@ const seenParam = rowsParam<Seen>({ subject: 'text', from: 'timestamptz', to: 't
 
 /**
  * Resolves what a complete run did not find again, unless another run has found it meanwhile. `foundIds`: what it did
- * find, also if another run has found it since. `unread`: what this run could not read may still differ.
+ * find; the `run_id` of these may be that of another run, which has found them since. `unread`: what this run could not
+ * read may still differ.
  */
 export async function resolveUnseen(
   tx: Tx,
   {
     acquirer,
-    runId,
     startedAt,
     seen,
     foundIds,
@@ -168,7 +168,6 @@ export async function resolveUnseen(
     now,
   }: {
     acquirer: string
-    runId: string
     startedAt: Date
     seen: Seen[]
     foundIds: string[]
@@ -179,7 +178,7 @@ export async function resolveUnseen(
   const rows = await tx.query(sql`
     update differences set state = 'resolved', decided_at = ${now}, at_acquirer = at_acquirer - 'raw'
     from ${seenParam(seen)}
-    where differences.acquirer = ${acquirer} and differences.state = 'open' and not is_timing and run_id <> ${runId}
+    where differences.acquirer = ${acquirer} and differences.state = 'open' and not is_timing
       and differences.id <> all(${foundIds}::uuid[])
       and differences.subject = input.subject and reference <> all(${unread}) and at >= input."from" and at < input."to"
       and not exists (

@@ -79,8 +79,8 @@ export async function findTouched(db: Db | Tx, window: Window): Promise<RecordKe
 
 /**
  * Checks the ledger against discrepancies: each posted correction belongs to a confirmed one, and each confirmed one is
- * posted, to the cent; and every transfer with an acquirer's account is with the acquirer of its record. The transfers of
- * the operator's entries are checked in entries/verify-store.ts.
+ * posted, to the cent; and every transfer with an acquirer's account is with the acquirer of its record. The transfers
+ * of the operator's entries are checked in entries/verify-store.ts.
  */
 export async function findCorrectionBreaches(db: Db | Tx, filter: RecordFilter = null): Promise<Breach[]> {
   const misplaced = (await findMisplaced(db, filter)).map((row) => ({

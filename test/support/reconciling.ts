@@ -54,6 +54,17 @@ export function reconcilingWith(options: {
   }
 }
 
+/** The same, but a run awaits `meanwhile` after it has compared everything, before it resolves what it did not find. */
+export function meanwhileAfterComparison<Deps extends { db: Db }>(deps: Deps, meanwhile: () => Promise<void>): Deps {
+  const { db } = deps
+  const query: typeof db.query = async (statement, name) => {
+    // The first statement after the comparison.
+    if (statement.text.includes('where run_id = $1 and window_count > 0')) await meanwhile()
+    return await db.query(statement, name)
+  }
+  return { ...deps, db: { ...db, query } }
+}
+
 /** The discrepancies of an acquirer, newest first: all of them, or only the open ones. */
 export async function listDifferences(
   db: Db,

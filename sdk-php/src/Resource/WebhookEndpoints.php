@@ -14,9 +14,9 @@ use Guiche\Types\WebhookTest;
 
 /**
  * Addresses that receive the events of your transactions and withdrawals, in addition to the `webhookUrl` that one of
- * them may have. Each has its own filter of event types and its own secret. Scopes: `webhook.read`, `webhook.write`. To register or enable one, or
- * to change its `url` or `eventTypes`, the token also needs the scope to read the records whose events it receives:
- * `transaction.read`, `withdrawal.read`.
+ * them may have. Each has its own filter of event types and its own secret. Scopes: `webhook.read`, `webhook.write`.
+ * To register or enable one, or to change its `url` or `eventTypes`, the token also needs the scope to read the records
+ * whose events it receives: `transaction.read`, `withdrawal.read`.
  *
  * @phpstan-import-type Options from Client
  * @phpstan-import-type CreateWebhookEndpointBody from Shapes
