@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createBudget } from './budget.ts'
+import { createBudget, quickMs } from './budget.ts'
 
 const immediate = { durationMs: 5, hung: false }
 const quick = { durationMs: 500, hung: false }
@@ -9,7 +9,7 @@ const slow = { durationMs: 8_000, hung: false }
 type Answer = typeof immediate
 type Budget = ReturnType<typeof createBudget>
 
-const create = () => createBudget({ perReceiverMax: 16, totalMax: 256 })
+const create = () => createBudget({ perReceiverMax: 16, totalMax: 256, quickMs })
 
 function answer(budget: Budget, receiver: string, how: Answer): void {
   budget.lease(receiver)
@@ -53,7 +53,7 @@ describe('the budget', () => {
   })
 
   it('reserves at most half of what the process may hold', () => {
-    const budget = createBudget({ perReceiverMax: 16, totalMax: 8 })
+    const budget = createBudget({ perReceiverMax: 16, totalMax: 8, quickMs })
     answer(budget, 'a', immediate)
     budget.markNothingDueBefore('a', new Date(0))
     expect([1, 2, 3, 4, 5].map(() => budget.reserve('a', new Date(0)))).toEqual([true, true, true, true, false])
@@ -122,7 +122,7 @@ describe('the budget', () => {
   })
 
   it('remembers until when a receiver has nothing due, unless an older delivery is found', () => {
-    const budget = createBudget({ perReceiverMax: 32, totalMax: 512 })
+    const budget = createBudget({ perReceiverMax: 32, totalMax: 512, quickMs })
     const until = new Date()
     budget.markNothingDueBefore('nobody', until)
     budget.lease('a')

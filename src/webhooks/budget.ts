@@ -27,7 +27,7 @@ const hangingMax = 1_000
 const quickMax = 100
 
 /** A failure this quick blocks nobody either, so it grows the window as well. */
-const quickMs = 1_000
+export const quickMs = 1_000
 const slowMs = 5_000
 
 /**
@@ -47,7 +47,7 @@ type Receiver = { leased: number; inFlight: number; window: number; isImmediate:
  * start, and grows with each quick response. A delivery is leased from its claim until its attempt is recorded, and in
  * flight from the request to the response.
  */
-export function createBudget(limits: { perReceiverMax: number; totalMax: number }) {
+export function createBudget(limits: { perReceiverMax: number; totalMax: number; quickMs: number }) {
   const receivers = new Map<string, Receiver>()
   // Receivers with nothing leased, the one that has been so for longest first.
   const hanging = new Map<string, Receiver>()
@@ -100,7 +100,7 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
       const state = stateOf(receiver)
       state.inFlight -= 1
       state.isImmediate = durationMs <= immediateMs
-      if (durationMs <= quickMs) state.window = Math.min(limits.perReceiverMax, state.window + 1)
+      if (durationMs <= limits.quickMs) state.window = Math.min(limits.perReceiverMax, state.window + 1)
       if (durationMs >= slowMs || hung) state.window = Math.max(hung ? 1 : start, Math.floor(state.window / 2))
     },
     /** Deliveries that were claimed ahead for the receiver could not start in time. */

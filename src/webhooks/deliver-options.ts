@@ -1,4 +1,4 @@
-import { perReceiverMax, totalMax } from './budget.ts'
+import { perReceiverMax, quickMs, totalMax } from './budget.ts'
 
 export type DeliveryOptions = {
   /**
@@ -24,6 +24,8 @@ export type DeliveryOptions = {
   perReceiverMax: number
   /** See budget.ts. */
   totalMax: number
+  /** See budget.ts. */
+  quickMs: number
   /** The most receivers that one claim checks; each costs two index lookups. */
   receiversMax: number
   /** The jitter of the next wait, from 0 to 1. Tests set it. */
@@ -42,6 +44,7 @@ export const defaults: DeliveryOptions = {
   graceMs: 5_000,
   perReceiverMax,
   totalMax,
+  quickMs,
   receiversMax: 1_000,
   random: Math.random,
 }
