@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { checkSchema, findSchemaStatus, migrate, migrationsFolder } from './migrate.ts'
-import { connect, sql } from './sql.ts'
+import { connect, raw, sql } from './sql.ts'
 
 const log = pino({ level: 'silent' })
 let folder: string
@@ -251,4 +251,18 @@ it('the growing tables are analyzed with a small sample', async () => {
       and attnum > 0 and not attisdropped and coalesce(attstattarget, -1) not between 0 and 25`)
   await drop()
   expect(large).toEqual([])
+})
+
+it.each([
+  ['webhook_deliveries', 'merchant_id = $1 and id = $2'],
+  ['events', 'merchant_id = $1 and record_id = $2 and sequence = $3'],
+  ['ledger_accounts', 'merchant_id = $1 and account = $2'],
+])('a row of the new table %s is found by its whole key', async (table, key) => {
+  const { db, drop } = await createTestDatabase()
+  // As foreign keys and postings read it for each payment. PostgreSQL knows nothing about the rows yet: an index on the
+  // first column alone may look as good, and would return all rows of the merchant or of the account.
+  const plan = await db.query(raw(`explain (generic_plan) select 1 from only ${table} where ${key}`))
+  await drop()
+  expect(JSON.stringify(plan)).toMatch(/Index (?:Only )?Scan/)
+  expect(JSON.stringify(plan)).not.toMatch(/Filter/)
 })
