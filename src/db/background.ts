@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { loopWaitMs } from '../lib/load.ts'
+import { loopBusyMs, loopWaitMs } from '../lib/load.ts'
 import type { Db, Step } from './sql.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { Db, Step } from './sql.ts'
  */
 const share = { max: 0.5, min: 0.1 }
 /** The average wait of requests for the event loop from which the share falls, and at which it reaches `min`. */
-const waitMs = { idle: 1, busy: 5 }
+const waitMs = { idle: 1, busy: loopBusyMs }
 
 /** The connections that background work may use at once, as a part of the pool. */
 const shareOfPool = 0.2

@@ -40,3 +40,10 @@ export function loopWaitMs(): number {
   }
   return loop.isEnabled ? loop.lateMs : 0
 }
+
+/** From this wait on, whatever can wait gives way to requests. */
+export const loopBusyMs = 5
+
+export function isLoopBusy(): boolean {
+  return loopWaitMs() >= loopBusyMs
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createBudget, quickMs } from './budget.ts'
+import { createBudget, quickMs, totalMax } from './budget.ts'
 
 const immediate = { durationMs: 5, hung: false }
 const quick = { durationMs: 500, hung: false }
@@ -9,13 +9,14 @@ const slow = { durationMs: 8_000, hung: false }
 type Answer = typeof immediate
 type Budget = ReturnType<typeof createBudget>
 
-const create = () => createBudget({ perReceiverMax: 16, totalMax: 256, quickMs })
+const create = (limits = {}) =>
+  createBudget({ perReceiverMax: 16, totalMax: 256, quickMs, isBusy: () => false, ...limits })
 
 function answer(budget: Budget, receiver: string, how: Answer): void {
-  budget.lease(receiver)
+  budget.lease(receiver, 'claimed')
   budget.begin(receiver)
   budget.end(receiver, how)
-  budget.release(receiver)
+  budget.release(receiver, 'claimed')
 }
 
 /**
@@ -25,7 +26,7 @@ function answer(budget: Budget, receiver: string, how: Answer): void {
 function stateAfter(answers: Answer[]): { window: number; capacity: number | undefined } {
   const budget = create()
   for (const one of answers) answer(budget, 'a', one)
-  budget.lease('a')
+  budget.lease('a', 'claimed')
   const capacity = budget.loads().find(({ receiver }) => receiver === 'a')?.capacity
   let window = 0
   while (budget.begin('a')) window += 1
@@ -33,30 +34,54 @@ function stateAfter(answers: Answer[]): { window: number; capacity: number | und
 }
 
 describe('the budget', () => {
-  it('reserves for a receiver to which nothing was due lately, as far as it has capacity', () => {
+  it('reserves for a known receiver as far as it has capacity, whatever is claimed for it', () => {
     const budget = create()
-    const [before, since, after] = [1, 2, 3].map((ms) => new Date(ms)) as [Date, Date, Date]
-    expect(budget.reserve('a', since)).toBe(false)
+    const reserve = (count: number) => Array.from({ length: count }, () => budget.reserve('a'))
+    expect(budget.reserve('a')).toBe(false)
     answer(budget, 'a', immediate)
-    expect(budget.reserve('a', since)).toBe(false)
-    budget.markNothingDueBefore('a', before)
-    expect(budget.reserve('a', since)).toBe(false)
-    budget.markNothingDueBefore('a', after)
     // Five connections, and eight deliveries for each, because it responds immediately.
-    for (let leased = 0; leased < 40; leased += 1) expect(budget.reserve('a', since)).toBe(true)
-    expect(budget.reserve('a', since)).toBe(false)
-    budget.release('a')
-    expect(budget.reserve('a', since)).toBe(true)
-    budget.noteDue('a', before)
-    budget.release('a')
-    expect(budget.reserve('a', since)).toBe(false)
+    expect(reserve(41).lastIndexOf(true)).toBe(39)
+    expect(budget.loads()).toMatchObject([{ leased: 40, capacity: 40 }])
+    for (let claimed = 0; claimed < 40; claimed += 1) budget.lease('a', 'claimed')
+    expect(budget.loads()).toMatchObject([{ leased: 80, capacity: 0 }])
+    expect(budget.reserve('a')).toBe(false)
+    budget.release('a', 'claimed')
+    expect(budget.reserve('a')).toBe(false)
+    budget.release('a', 'own')
+    expect(budget.reserve('a')).toBe(true)
+    expect(budget.free()).toBe(256 - 79)
   })
 
-  it('reserves at most half of what the process may hold', () => {
-    const budget = createBudget({ perReceiverMax: 16, totalMax: 8, quickMs })
+  it('reserves nothing for a receiver that hangs', () => {
+    const budget = create()
+    answer(budget, 'a', hung)
+    expect(budget.reserve('a')).toBe(false)
+    for (const how of [quick, quick]) answer(budget, 'a', how)
+    budget.lease('a', 'claimed')
+    expect(budget.reserve('a')).toBe(true)
+  })
+
+  it('reserves at most half of what the process may hold, and nothing when it holds all of it', () => {
+    const budget = create({ totalMax: 8 })
     answer(budget, 'a', immediate)
-    budget.markNothingDueBefore('a', new Date(0))
-    expect([1, 2, 3, 4, 5].map(() => budget.reserve('a', new Date(0)))).toEqual([true, true, true, true, false])
+    expect([1, 2, 3, 4, 5].map(() => budget.reserve('a'))).toEqual([true, true, true, true, false])
+    for (let claimed = 0; claimed < 4; claimed += 1) budget.lease('b', 'claimed')
+    budget.release('a', 'own')
+    expect(budget.reserve('a')).toBe(true)
+    budget.release('a', 'own')
+    budget.lease('b', 'claimed')
+    expect(budget.reserve('a')).toBe(false)
+  })
+
+  it('sends a receiver at most 32 requests at once while requests wait for the process', () => {
+    let isBusy = true
+    const budget = create({ perReceiverMax: 64, totalMax, isBusy: () => isBusy })
+    for (let answers = 0; answers < 100; answers += 1) answer(budget, 'a', immediate)
+    budget.lease('a', 'claimed')
+    const begin = () => Array.from({ length: 100 }, () => budget.begin('a')).filter(Boolean).length
+    expect(begin()).toBe(32)
+    isBusy = false
+    expect(begin()).toBe(32)
   })
 
   it('starts a receiver with four connections, and halves them down to one when it hangs', () => {
@@ -83,7 +108,7 @@ describe('the budget', () => {
     expect(stateAfter([immediate, quick])).toEqual({ window: 6, capacity: 5 })
     const budget = create()
     answer(budget, 'a', immediate)
-    budget.lease('a')
+    budget.lease('a', 'claimed')
     budget.markSlow('a')
     expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 4, clearUntil: null }])
   })
@@ -93,7 +118,7 @@ describe('the budget', () => {
     answer(budget, 'quick', quick)
     answer(budget, 'hung', hung)
     answer(budget, 'slow', slow)
-    budget.lease('busy')
+    budget.lease('busy', 'claimed')
     expect(budget.loads()).toEqual([
       { receiver: 'busy', leased: 1, capacity: 3, clearUntil: null },
       { receiver: 'hung', leased: 0, capacity: 2, clearUntil: null },
@@ -117,15 +142,15 @@ describe('the budget', () => {
   it('restores the window of a remembered receiver', () => {
     const budget = create()
     for (const _ of Array.from({ length: 12 })) answer(budget, 'a', quick)
-    budget.lease('a')
+    budget.lease('a', 'claimed')
     expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 15, clearUntil: null }])
   })
 
   it('remembers until when a receiver has nothing due, unless an older delivery is found', () => {
-    const budget = createBudget({ perReceiverMax: 32, totalMax: 512, quickMs })
+    const budget = create()
     const until = new Date()
     budget.markNothingDueBefore('nobody', until)
-    budget.lease('a')
+    budget.lease('a', 'claimed')
     budget.markNothingDueBefore('a', until)
     expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 3, clearUntil: until }])
     budget.noteDue('a', until)
@@ -134,8 +159,8 @@ describe('the budget', () => {
     budget.noteDue('a', new Date(until.getTime() - 1))
     expect(budget.loads()).toMatchObject([{ clearUntil: null }])
     budget.markNothingDueBefore('a', until)
-    budget.release('a')
-    budget.lease('a')
+    budget.release('a', 'claimed')
+    budget.lease('a', 'claimed')
     expect(budget.loads()).toMatchObject([{ clearUntil: null }])
   })
 })

@@ -1,21 +1,23 @@
 import { setNewest } from '../lib/newest.ts'
 import type { ReceiverLoad } from './queue-store.ts'
 
+/** Most concurrent requests to one receiver: enough for 3,200 deliveries a second at 20 ms each. */
+export const perReceiverMax = 64
 /**
- * Most concurrent requests to one receiver: enough for 1,600 deliveries a second at 20 ms each, the time of one
- * delivery under full load.
+ * The same while requests to this process wait for it ({@link isLoopBusy}): webhooks then become late, and not the
+ * answers. With 64, 1 in 100 answers took 0.5 s at 2,500 creates a second on two cores, and 0.14 s with 32.
  */
-export const perReceiverMax = 32
+const perReceiverBusyMax = 32
 
 /**
  * Most deliveries that one process leases: their bodies take a few kilobytes each, and the sockets of those in flight
  * about 50 kB each with TLS.
  */
-export const totalMax = 512
+export const totalMax = 1_024
 
 /**
  * A receiver starts with this window and gains one for each quick response. Without a slow start, sixteen hanging
- * receivers that the process does not know yet would hold all connections until the time-out.
+ * receivers that the process does not know yet would hold all that it may lease until the time-out.
  */
 const startWindow = 4
 
@@ -32,14 +34,23 @@ const slowMs = 5_000
 
 /**
  * A receiver that responds this quickly may be leased more deliveries than it has connections: the next one is ready
- * when a connection becomes free, and each query claims many. With 32 connections it is 256, half of them for attempts
- * that are answered and wait to be recorded (about 60 ms). With half as many, 1,500 deliveries a second did not fit,
- * and those that cannot be sent from memory cost more. A claimed delivery waits for less than a second.
+ * when a connection becomes free, and each query claims many. With 64 connections it is 512, of which at 2,000 deliveries
+ * a second some 120 are answered and wait to be recorded (about 60 ms). Those that do not fit are claimed, and cost more.
+ * A leased delivery waits for less than a second.
  */
 const immediateMs = 100
 export const claimsPerConnection = 8
 
-type Receiver = { leased: number; inFlight: number; window: number; isImmediate: boolean; clearUntil: Date | null }
+/** A delivery that was claimed from the database, or one of this process's own that it sends from memory. */
+export type Kind = 'claimed' | 'own'
+
+type Receiver = {
+  leased: Record<Kind, number>
+  inFlight: number
+  window: number
+  isImmediate: boolean
+  clearUntil: Date | null
+}
 
 /**
  * Shares the capacity of one process among receivers. A receiver that hangs, or one with a hundred thousand deliveries
@@ -47,23 +58,28 @@ type Receiver = { leased: number; inFlight: number; window: number; isImmediate:
  * start, and grows with each quick response. A delivery is leased from its claim until its attempt is recorded, and in
  * flight from the request to the response.
  */
-export function createBudget(limits: { perReceiverMax: number; totalMax: number; quickMs: number }) {
+export function createBudget(limits: {
+  perReceiverMax: number
+  totalMax: number
+  quickMs: number
+  isBusy: () => boolean
+}) {
   const receivers = new Map<string, Receiver>()
   // Receivers with nothing leased, the one that has been so for longest first.
   const hanging = new Map<string, Receiver>()
   const quick = new Map<string, Receiver>()
   const start = Math.min(startWindow, limits.perReceiverMax)
-  let total = 0
+  const total = { claimed: 0, own: 0 }
 
   return {
     /** The initial window of a receiver that is not among {@link loads}. */
     start,
-    free: () => limits.totalMax - total,
+    free,
     /** The receivers whose window may differ from `start`. */
     loads(): ReceiverLoad[] {
       return [...receivers, ...hanging, ...quick].map(([receiver, state]) => {
-        const { leased, clearUntil } = state
-        return { receiver, leased, capacity: capacityOf(state), clearUntil }
+        const capacity = Math.max(0, capacityOf(state) - state.leased.claimed)
+        return { receiver, leased: sumOf(state.leased), capacity, clearUntil: state.clearUntil }
       })
     },
     /** Records that nothing from before `until` is due to the receiver any more. */
@@ -78,20 +94,22 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number;
     },
     lease,
     /**
-     * Leases one delivery that is not in the database yet. False if others may be due to the receiver, which go first;
-     * or if the receiver has no capacity left, or this process has leased half of what it may.
+     * Leases a delivery of this process's own, which is not in the database yet. A receiver may be leased as many of them
+     * as claimed ones: so a backlog takes nothing from new deliveries, which cost less, and they take half of the
+     * connections from it at most. False if the receiver is not known or hangs, if it has no capacity left, or if this
+     * process has leased half of what it may for its own.
      */
-    reserve(receiver: string, clearSince: Date): boolean {
+    reserve(receiver: string): boolean {
       const state = known(receiver)
-      if (!state?.clearUntil || state.clearUntil < clearSince) return false
-      if (capacityOf(state) === 0 || total * 2 >= limits.totalMax) return false
-      lease(receiver)
+      if (!state || state.window < start || state.leased.own >= capacityOf(state)) return false
+      if (free() <= 0 || total.own * 2 >= limits.totalMax) return false
+      lease(receiver, 'own')
       return true
     },
     /** Starts one more request, if the receiver's window allows it. */
     begin(receiver: string): boolean {
       const state = stateOf(receiver)
-      if (state.inFlight >= state.window) return false
+      if (state.inFlight >= (limits.isBusy() ? Math.min(state.window, perReceiverBusyMax) : state.window)) return false
       state.inFlight += 1
       return true
     },
@@ -107,21 +125,26 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number;
     markSlow(receiver: string): void {
       stateOf(receiver).isImmediate = false
     },
-    release(receiver: string): void {
+    release(receiver: string, kind: Kind): void {
       const state = stateOf(receiver)
-      state.leased -= 1
-      total -= 1
-      if (state.leased === 0) forget(receiver, state)
+      state.leased[kind] -= 1
+      total[kind] -= 1
+      if (sumOf(state.leased) === 0) forget(receiver, state)
     },
   }
 
-  function capacityOf({ leased, window, isImmediate }: Receiver): number {
-    return Math.max(0, window * (isImmediate ? claimsPerConnection : 1) - leased)
+  function free(): number {
+    return limits.totalMax - sumOf(total)
   }
 
-  function lease(receiver: string): void {
-    stateOf(receiver).leased += 1
-    total += 1
+  /** How many deliveries of each kind the receiver may be leased. */
+  function capacityOf({ window, isImmediate }: Receiver): number {
+    return window * (isImmediate ? claimsPerConnection : 1)
+  }
+
+  function lease(receiver: string, kind: Kind): void {
+    stateOf(receiver).leased[kind] += 1
+    total[kind] += 1
   }
 
   function known(receiver: string): Receiver | undefined {
@@ -129,7 +152,7 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number;
   }
 
   function stateOf(receiver: string): Receiver {
-    const state = known(receiver) ?? { leased: 0, inFlight: 0, window: start, isImmediate: false, clearUntil: null }
+    const state = known(receiver) ?? newReceiver(start)
     hanging.delete(receiver)
     quick.delete(receiver)
     receivers.set(receiver, state)
@@ -141,4 +164,12 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number;
     if (state.window < start) setNewest(hanging, receiver, state, hangingMax)
     else if (state.window > start) setNewest(quick, receiver, state, quickMax)
   }
+}
+
+function newReceiver(window: number): Receiver {
+  return { leased: { claimed: 0, own: 0 }, inFlight: 0, window, isImmediate: false, clearUntil: null }
+}
+
+function sumOf({ claimed, own }: Record<Kind, number>): number {
+  return claimed + own
 }

@@ -1,3 +1,4 @@
+import { isLoopBusy } from '../lib/load.ts'
 import { perReceiverMax, quickMs, totalMax } from './budget.ts'
 
 export type DeliveryOptions = {
@@ -26,6 +27,8 @@ export type DeliveryOptions = {
   totalMax: number
   /** See budget.ts. */
   quickMs: number
+  /** Whether requests wait for this process: then it sends fewer webhooks at once. */
+  isBusy: () => boolean
   /** The most receivers that one claim checks; each costs two index lookups. */
   receiversMax: number
   /** The jitter of the next wait, from 0 to 1. Tests set it. */
@@ -45,6 +48,7 @@ export const defaults: DeliveryOptions = {
   perReceiverMax,
   totalMax,
   quickMs,
+  isBusy: isLoopBusy,
   receiversMax: 1_000,
   random: Math.random,
 }

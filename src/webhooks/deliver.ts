@@ -10,7 +10,7 @@ import type { SecretKey } from '../lib/secrets.ts'
 import { createPollPause, createSignal } from '../lib/signal.ts'
 import { findTrace, inSpan, type SpanOptions, traceHeaders } from '../lib/spans.ts'
 import { type Answer, createSender } from './attempt.ts'
-import { createBudget } from './budget.ts'
+import { createBudget, type Kind } from './budget.ts'
 import { type DeliveryOptions, defaults } from './deliver-options.ts'
 import { createDialler } from './dial.ts'
 import { updateEndpointHealth } from './endpoints/disable.ts'
@@ -120,7 +120,7 @@ const transitions: Record<Mode['name'], readonly Mode['name'][]> = {
 const newScan: Scanning = { name: 'SCANNING', afterReceiver: '', waited: false }
 
 /** Claimed and built. It starts as soon as its receiver has a free connection. */
-type Ready = Sendable & { claimedAt: number; builtAt: number }
+type Ready = Sendable & { kind: Kind; claimedAt: number; builtAt: number }
 
 /** Published for each recorded attempt: when it passed each point. Numbers are of `performance.now()`. */
 export type DeliveryStages = Record<'occurredAt' | 'dueAt', Date> &
@@ -273,14 +273,15 @@ export function startDeliveries(deps: Deps): Deliveries {
   }
 
   async function build(claimed: Claimed[], claimedAt: number): Promise<void> {
-    await start(claimed, claimedAt, await prepareDeliveries(deps, claimed))
+    await start('claimed', claimed, claimedAt, await prepareDeliveries(deps, claimed))
   }
 
-  async function start(claimed: Claimed[], claimedAt: number, { sendable, changed }: Prepared): Promise<void> {
-    if (isStopping || isStale({ claimedAt })) return releaseLeases(db, { leases: claimed, now: clock.now() })
-    for (const one of sendable) addReady({ ...one, claimedAt, builtAt: performance.now() })
+  async function start(kind: Kind, leased: Claimed[], claimedAt: number, prepared: Prepared): Promise<void> {
+    const { sendable, changed } = prepared
+    if (isStopping || isStale({ claimedAt })) return releaseLeases(db, { leases: leased, now: clock.now() })
+    for (const one of sendable) addReady({ ...one, kind, claimedAt, builtAt: performance.now() })
     if (changed.length > 0) await redirectDeliveries(db, { leases: changed, now: clock.now() })
-    for (const receiver of new Set(claimed.map((delivery) => delivery.receiver))) begin(receiver)
+    for (const receiver of new Set(leased.map((delivery) => delivery.receiver))) begin(receiver)
   }
 
   function track(work: Promise<void>): void {
@@ -290,7 +291,7 @@ export function startDeliveries(deps: Deps): Deliveries {
 
   function addReady(one: Ready): void {
     const { receiver } = one.delivery
-    budget.lease(receiver)
+    budget.lease(receiver, one.kind)
     const waiting = ready.get(receiver)
     if (waiting) waiting.push(one)
     else ready.set(receiver, [one])
@@ -319,22 +320,23 @@ export function startDeliveries(deps: Deps): Deliveries {
    * worker may claim them at once.
    */
   async function releaseReady(which: (one: Ready) => boolean): Promise<void> {
-    const leases: Claimed[] = []
+    const released: Ready[] = []
     for (const [receiver, waiting] of ready) {
       const kept = waiting.filter((one) => !which(one))
       if (kept.length === waiting.length) continue
-      leases.push(...waiting.filter(which).map(({ delivery }) => delivery))
+      released.push(...waiting.filter(which))
       ready.set(receiver, kept)
       if (kept.length === 0) ready.delete(receiver)
     }
-    for (const { receiver } of leases) {
-      budget.markSlow(receiver)
-      budget.release(receiver)
+    for (const { delivery, kind } of released) {
+      budget.markSlow(delivery.receiver)
+      budget.release(delivery.receiver, kind)
     }
+    const leases = released.map(({ delivery }) => delivery)
     if (leases.length > 0) await releaseLeases(db, { leases, now: clock.now() })
   }
 
-  async function deliver({ delivery, body, secrets, endpoint, claimedAt, builtAt }: Ready): Promise<void> {
+  async function deliver({ kind, delivery, body, secrets, endpoint, claimedAt, builtAt }: Ready): Promise<void> {
     const { merchantId, eventId, receiver, url } = delivery
     const startedAt = clock.now()
     const sentAt = performance.now()
@@ -372,7 +374,7 @@ export function startDeliveries(deps: Deps): Deliveries {
       log.error({ merchantId, eventId, err: error }, 'A webhook delivery attempt could not be recorded')
     } finally {
       // After the commit, so that the attempts that wait to be written are limited as well.
-      budget.release(receiver)
+      budget.release(receiver, kind)
       if (isCapped) signal.notify()
     }
   }

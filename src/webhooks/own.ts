@@ -2,17 +2,11 @@ import type { Logger } from 'pino'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
-import type { createBudget } from './budget.ts'
+import type { createBudget, Kind } from './budget.ts'
 import type { RecordVersion } from './payload.ts'
 import { type Prepared, prepareDeliveries } from './prepare.ts'
 import type { Claimed, OwnLease } from './queue-store.ts'
 import type { LiveSecret } from './store.ts'
-
-/**
- * A delivery is reserved only if a claim has shown, for a moment that is at most this long ago, that nothing older was
- * still due to its receiver.
- */
-const nothingDueMaxAgeMs = 5_000
 
 /**
  * A reserved delivery. `record`: what GET returns now for its transaction or withdrawal; null if the delivery was not
@@ -26,8 +20,8 @@ type Reserved = { delivery: Claimed; record: object | null }
  */
 export type OwnDeliveries = {
   /**
-   * Null if others may be due to the receiver, which go first; if the receiver or this process has no capacity left; or
-   * if the worker stops. Then whichever process claims the delivery sends it.
+   * Null if the receiver is not known or hangs; if it or this process has no capacity left; or if the worker stops. Then
+   * whichever process claims the delivery sends it.
    */
   reserve(receiver: string): OwnLease | null
   /** Sends what is committed. If this process dies first, the deliveries are due again when their leases expire. */
@@ -42,8 +36,8 @@ type Deps = {
   budget: ReturnType<typeof createBudget>
   leaseMs: number
   /** A lease that begins now; null while the worker stops. */
-  lease: () => (OwnLease & { now: Date }) | null
-  start: (claimed: Claimed[], claimedAt: number, prepared: Prepared) => Promise<void>
+  lease: () => OwnLease | null
+  start: (kind: Kind, leased: Claimed[], claimedAt: number, prepared: Prepared) => Promise<void>
   /** The worker does not end before this work. */
   track: (work: Promise<void>) => void
 }
@@ -54,12 +48,11 @@ export function createOwnDeliveries(deps: Deps): OwnDeliveries {
   return {
     reserve(receiver) {
       const lease = deps.lease()
-      if (!lease || !budget.reserve(receiver, new Date(lease.now.getTime() - nothingDueMaxAgeMs))) return null
-      return lease
+      return lease && budget.reserve(receiver) ? lease : null
     },
     send(reserved, secrets) {
       const inserted = reserved.filter(({ delivery, record }) => {
-        if (record === null) budget.release(delivery.receiver)
+        if (record === null) budget.release(delivery.receiver, 'own')
         return record !== null
       })
       if (inserted.length > 0) deps.track(sendFromMemory(inserted, secrets))
@@ -79,9 +72,9 @@ export function createOwnDeliveries(deps: Deps): OwnDeliveries {
         deliveries,
       ).finally(() => {
         // Frees their part of the budget: `start` takes it again for those that can be sent.
-        for (const { receiver } of deliveries) budget.release(receiver)
+        for (const { receiver } of deliveries) budget.release(receiver, 'own')
       })
-      await deps.start(deliveries, claimedAt, prepared)
+      await deps.start('own', deliveries, claimedAt, prepared)
     } catch (error) {
       log.error(
         { err: error },
