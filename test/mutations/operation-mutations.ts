@@ -169,8 +169,8 @@ export const operationMutations: Mutation[] = [
     caughtBy: 'src/webhooks/endpoints/endpoints.test.ts',
   },
   {
-    name: 'the delivery of a creation goes ahead of others that wait for the same receiver',
-    edits: [edit('src/webhooks/budget.ts', 'if (!state?.clearUntil || state.clearUntil < clearSince)', 'if (!state)')],
+    name: 'deliveries to a receiver that hangs are sent from memory',
+    edits: [edit('src/webhooks/budget.ts', '!state || state.window < start ||', '!state ||')],
     caughtBy: 'src/webhooks/budget.test.ts',
   },
   {
