@@ -2,11 +2,13 @@ import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { checkConnections, checkDurability, checkPooler } from './db/durability.ts'
 import { attachEmbeddedPostgres, FolderInUse, startEmbeddedPostgres } from './db/embedded.ts'
 import { type Restored, restoredFile } from './db/embedded-place.ts'
+import { giveWay } from './db/embedded-process.ts'
 import { checkSchema, migrate, migrationsFolder } from './db/migrate.ts'
 import { checkWritable, connect, type Db, isInRecovery } from './db/sql.ts'
 import { freezeRestored } from './ledger/payout-freeze.ts'
@@ -46,6 +48,9 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
       log.warn({ name, reason: message, count }, 'database connections broke'),
     ),
   })
+  if (config.databaseUrl === null) {
+    db.pool.on('connect', (client) => void giveWay((client as pg.PoolClient & { processID: number }).processID))
+  }
   const close = async () => {
     await db.pool.end()
     // Last, after everything that uses it has ended.
