@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { checkConnections, checkDurability, checkPooler } from './db/durability.ts'
@@ -11,6 +10,7 @@ import { type Restored, restoredFile } from './db/embedded-place.ts'
 import { giveWay } from './db/embedded-process.ts'
 import { checkSchema, migrate, migrationsFolder } from './db/migrate.ts'
 import { checkWritable, connect, type Db, isInRecovery } from './db/sql.ts'
+import type { Client } from './db/watched-pool.ts'
 import { freezeRestored } from './ledger/payout-freeze.ts'
 import { systemClock } from './lib/clock.ts'
 import { createCountedLine } from './lib/counted-line.ts'
@@ -49,7 +49,7 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
     ),
   })
   if (config.databaseUrl === null) {
-    db.pool.on('connect', (client) => void giveWay((client as pg.PoolClient & { processID: number }).processID))
+    db.pool.on('connect', (client) => void giveWay((client as Client).processID))
   }
   const close = async () => {
     await db.pool.end()

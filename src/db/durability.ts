@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg'
 import { type Db, isDatabaseUnavailable, sql } from './sql.ts'
+import type { Client } from './watched-pool.ts'
 
 type Settings = { fsync: string; full_page_writes: string; synchronous_commit: string; version: number }
 
@@ -46,7 +47,7 @@ export async function checkPooler({ pool }: Db): Promise<void> {
     clients.push(first)
     const own = await findBackend(first)
     // A server names its process when a connection begins. Behind a pooler it is another one.
-    isDirect = own === (first as PoolClient & { processID: number }).processID
+    isDirect = own === (first as Client).processID
     if (isDirect) return
     while (clients.length < pool.options.max) {
       const other = await pool.connect()

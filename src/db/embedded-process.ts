@@ -114,16 +114,16 @@ export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
-/** How far below this process's: of two that wait for the same core, this one gets nine tenths of it. */
+/** Of two processes that wait for the same core, the service then gets nine tenths of its time. */
 const niceness = 10
-/** Linux accepts ten such changes of a user per second, for all processes together. */
+/** Linux accepts ten such changes a second from a user other than root, over all processes. */
 const groupPauseMs = 150
 const groupTriesMax = 100
 
 /**
- * Lets a process of PostgreSQL give way to this one while both wait for a core. This process has one thread for all
- * requests, and each of its writes to PostgreSQL would otherwise hand its core over: on two cores it waited for a fifth
- * of the time, with the other core idle for a fifth. Where it is not possible, nothing changes.
+ * Gives a process of PostgreSQL a lower priority than the service has: when both wait for a core, the service gets it. The
+ * service has one thread for all requests, and each of its writes to PostgreSQL would otherwise hand over its core, also
+ * while another one is idle (docs/decisions/0014). Where the system does not allow it, nothing changes.
  */
 export async function giveWay(pid: number): Promise<void> {
   try {
@@ -134,7 +134,10 @@ export async function giveWay(pid: number): Promise<void> {
   }
 }
 
-/** Linux may group processes by session, and then only compares the groups. Each connection's process has its own. */
+/**
+ * Linux may group processes by session, and then it compares only the groups. The process of each connection has a
+ * session of its own.
+ */
 async function lowerGroup(pid: number): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -18,7 +18,7 @@ const pollEveryMs = 250
 const standbyMaxMs = 2_500
 
 /** `readyForQuery`: false while a statement waits for its result. */
-type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; connection: { stream: Socket } }
+export type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; connection: { stream: Socket } }
 
 type Progress = { bytesRead: number; since: number; isSuspected: boolean }
 

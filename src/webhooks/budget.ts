@@ -94,10 +94,10 @@ export function createBudget(limits: {
     },
     lease,
     /**
-     * Leases a delivery of this process's own, which is not in the database yet. A receiver may be leased as many of them
-     * as claimed ones: so a backlog takes nothing from new deliveries, which cost less, and they take half of the
-     * connections from it at most. False if the receiver is not known or hangs, if it has no capacity left, or if this
-     * process has leased half of what it may for its own.
+     * Leases a delivery of this process's own, which is not in the database yet. Each receiver may have as many of these
+     * as claimed ones. So new deliveries, which cost less, do not wait behind a backlog, and leave it about half of the
+     * connections. False if the receiver is not known or hangs, if it has no capacity left, or if this process has leased
+     * half of what it may for its own deliveries, or all.
      */
     reserve(receiver: string): boolean {
       const state = known(receiver)

@@ -119,7 +119,7 @@ const transitions: Record<Mode['name'], readonly Mode['name'][]> = {
 
 const newScan: Scanning = { name: 'SCANNING', afterReceiver: '', waited: false }
 
-/** Claimed and built. It starts as soon as its receiver has a free connection. */
+/** Leased and built. It starts as soon as its receiver has a free connection. */
 type Ready = Sendable & { kind: Kind; claimedAt: number; builtAt: number }
 
 /** Published for each recorded attempt: when it passed each point. Numbers are of `performance.now()`. */
