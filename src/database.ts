@@ -7,10 +7,8 @@ import type { Config } from './config.ts'
 import { checkConnections, checkDurability, checkPooler } from './db/durability.ts'
 import { attachEmbeddedPostgres, FolderInUse, startEmbeddedPostgres } from './db/embedded.ts'
 import { type Restored, restoredFile } from './db/embedded-place.ts'
-import { giveWay } from './db/embedded-process.ts'
 import { checkSchema, migrate, migrationsFolder } from './db/migrate.ts'
 import { checkWritable, connect, type Db, isInRecovery } from './db/sql.ts'
-import type { Client } from './db/watched-pool.ts'
 import { freezeRestored } from './ledger/payout-freeze.ts'
 import { systemClock } from './lib/clock.ts'
 import { createCountedLine } from './lib/counted-line.ts'
@@ -48,9 +46,6 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
       log.warn({ name, reason: message, count }, 'database connections broke'),
     ),
   })
-  if (config.databaseUrl === null) {
-    db.pool.on('connect', (client) => void giveWay((client as Client).processID))
-  }
   const close = async () => {
     await db.pool.end()
     // Last, after everything that uses it has ended.

@@ -1,6 +1,4 @@
 import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The content of `postmaster.pid`: the server that runs, or ran, on a database folder. */
@@ -112,40 +110,4 @@ function readIfExists(path: string): string | undefined {
 
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
-}
-
-/** Of two processes that wait for the same core, the service then gets nine tenths of its time. */
-const niceness = 10
-/** Linux accepts ten such changes a second from a user other than root, over all processes. */
-const groupPauseMs = 150
-const groupTriesMax = 100
-
-/**
- * Gives a process of PostgreSQL a lower priority than the service has: when both wait for a core, the service gets it. The
- * service has one thread for all requests, and each of its writes to PostgreSQL would otherwise hand over its core, also
- * while another one is idle (docs/decisions/0014). Where the system does not allow it, nothing changes.
- */
-export async function giveWay(pid: number): Promise<void> {
-  try {
-    setPriority(pid, niceness)
-    if (process.platform === 'linux') await lowerGroup(pid)
-  } catch {
-    // The process has ended, or the system does not allow or know this.
-  }
-}
-
-/**
- * Linux may group processes by session, and then it compares only the groups. The process of each connection has a
- * session of its own.
- */
-async function lowerGroup(pid: number): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await writeFile(`/proc/${pid}/autogroup`, String(niceness), { flag: 'r+' })
-      return
-    } catch (error) {
-      if (!hasCode(error, 'EAGAIN') || tries === groupTriesMax) throw error
-      await sleep(groupPauseMs * Math.random() * 2, undefined, { ref: false })
-    }
-  }
 }

@@ -1,7 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
-import { getPriority } from 'node:os'
 import { delimiter, dirname, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
@@ -9,10 +8,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { makeDatabaseFolder } from '../../test/support/database-folder.ts'
 import { copyMigrated } from '../../test/support/migrated-folder.ts'
-import { readConfig } from '../config.ts'
-import { openDatabase } from '../database.ts'
 import { attachEmbeddedPostgres, type EmbeddedPostgres, startEmbeddedPostgres } from './embedded.ts'
-import { sql } from './sql.ts'
 
 const log = pino({ level: 'silent' })
 const isLinux = process.platform === 'linux'
@@ -83,22 +79,6 @@ describe('a data folder', () => {
       "select rolsuper, rolcreatedb, rolcreaterole from pg_roles where rolname = 'guiche'",
     )
     expect(role).toEqual({ rolsuper: false, rolcreatedb: false, rolcreaterole: false })
-  })
-
-  it('has connections that give way to the service while both wait for a core', async () => {
-    await prepare()
-    await start()
-    const config = readConfig({ DATA_DIR: dataDir })
-    const { db, close } = await openDatabase({ config, log, role: 'worker' })
-    try {
-      const [row] = await db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`)
-      await expect.poll(() => getPriority(row?.pid)).toBe(10)
-      const group = `/proc/${row?.pid}/autogroup`
-      if (existsSync(group))
-        await expect.poll(() => readFileSync(group, 'utf8'), { timeout: 20_000 }).toMatch(/nice 10$/m)
-    } finally {
-      await close()
-    }
   })
 
   it('is accessible only to the user PostgreSQL runs as, like its socket', async () => {
