@@ -55,9 +55,9 @@ function money(amount: unknown): string {
 export async function runReceiver({ port, secret }: { port: number; secret?: string[] }): Promise<void> {
   const print = (line: string) => write(`${line}\n`)
   const receiver = await startReceiver({ port, secrets: secret ?? [await readSandboxSecret()], print })
-  print(`Listening at ${receiver.url} (use it as webhookUrl). Ctrl+C stops it.`)
   process.once('SIGINT', () => void receiver.close())
   process.once('SIGTERM', () => void receiver.close())
+  print(`Listening at ${receiver.url} (use it as webhookUrl). Ctrl+C stops it.`)
 }
 
 async function readSandboxSecret(): Promise<string> {

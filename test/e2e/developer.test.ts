@@ -112,8 +112,13 @@ describe('guiche listen', () => {
     child.stdout.on('data', (data) => (output.out += String(data)))
     child.stderr.on('data', (data) => (output.err += String(data)))
     const ended = new Promise<number | null>((done) => child.once('close', done))
+    const started = new Promise<void>((done) => {
+      child.stderr.on('data', () => output.err.includes('Ctrl-C') && done())
+      child.once('close', () => done())
+    })
     return {
       output,
+      started,
       async interrupt() {
         child.kill('SIGINT')
         expect({ code: await ended, err: output.err }).toEqual({ code: 0, err: output.err })
@@ -134,7 +139,8 @@ describe('guiche listen', () => {
   }
   const runOnce = async (home: string, args: string[]) => {
     const listening = start(home, args)
-    await eventually(() => listening.output.err.includes('Ctrl-C'))
+    // Interrupted at the very moment at which it says how to end it.
+    await listening.started
     await listening.interrupt()
   }
 
@@ -142,7 +148,7 @@ describe('guiche listen', () => {
     const args = ['listen', '--forward-to', receiver.url]
     const home = await makeHome()
     const [first, tail] = [start(home, args), start(home, ['tail', '--json', '--type', 'transaction.paid'])]
-    await eventually(() => first.output.err.includes('Ctrl-C'))
+    await first.started
     expect(first.output.err).toContain(`Signed with ${service.sandbox.webhookSecret}`)
     // `tail` shows what happens after its start, and does not say when it has started.
     const early: string[] = []

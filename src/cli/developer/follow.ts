@@ -17,7 +17,7 @@ type Options = ConnectOptions & { from: From; type?: WebhookEventType[]; record?
 /** `guiche tail`: prints events as they happen, until it is interrupted. */
 export async function runTail({ from, json, ...options }: Options & { from: 'start' | 'end' }): Promise<void> {
   const { guiche } = await connect(options)
-  await follow(guiche, { ...options, after: from }, async (event) => {
+  await follow(guiche, { ...options, after: from, signal: catchInterruption() }, async (event) => {
     write(json ? `${JSON.stringify(event)}\n` : `${describeEvent(event)}\n`)
   })
 }
@@ -42,6 +42,7 @@ export async function runListen({
   const remember = async (position: string) =>
     await memory.save({ secret, position: isFiltered ? memory.saved.position : position })
   await remember(after)
+  const signal = catchInterruption()
   const note = (text: string) => process.stderr.write(`${text}\n`)
   note(`Forwarding the events of ${connection.clientId} at ${connection.baseUrl} to ${forwardTo}`)
   note(`Signed with ${secret}`)
@@ -54,7 +55,7 @@ export async function runListen({
     await remember(event.position)
   }
   try {
-    await follow(guiche, { ...options, after }, send)
+    await follow(guiche, { ...options, after, signal }, send)
   } catch (error) {
     if (known === undefined || !(error instanceof GuicheError) || error.code !== 'position_unknown') throw error
     throw new Error(
@@ -81,16 +82,20 @@ export async function runResend(
   if (!isAccepted(answer)) process.exitCode = 1
 }
 
-/** Calls `handle` with one event after the other, until the process is interrupted. */
-async function follow(
-  guiche: Guiche,
-  { after, type, record }: { after: string; type?: WebhookEventType[]; record?: string },
-  handle: (event: FeedEvent) => Promise<void>,
-): Promise<void> {
+/** A signal that aborts when the process is interrupted. A second interruption ends the process. */
+function catchInterruption(): AbortSignal {
   const controller = new AbortController()
   const stop = () => controller.abort()
   process.once('SIGINT', stop).once('SIGTERM', stop)
-  const { signal } = controller
+  return controller.signal
+}
+
+/** Calls `handle` with one event after the other, until `signal` aborts. */
+async function follow(
+  guiche: Guiche,
+  { after, type, record, signal }: Pick<Options, 'type' | 'record'> & { after: string; signal: AbortSignal },
+  handle: (event: FeedEvent) => Promise<void>,
+): Promise<void> {
   const onInterruption = ({ message }: GuicheError) =>
     process.stderr.write(`${paint('note', 'waiting')}  ${toPlain(message)}\n`)
   const filters = { ...(type && { type }), ...(record !== undefined && { recordId: record }) }
@@ -101,8 +106,6 @@ async function follow(
     }
   } catch (error) {
     if (!signal.aborted) throw error
-  } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop)
   }
 }
 
