@@ -18,6 +18,7 @@ import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
 import { toEventView } from '../webhooks/view.ts'
 import { cancelTransaction } from './cancel.ts'
 import { type CreateDeps, createTransaction } from './create.ts'
+import { createTransactionFetcher, type TransactionReader, type WrittenTransaction } from './fetch.ts'
 import { listTransactions, type TransactionFilters } from './list/store.ts'
 import { refundTransaction } from './refund/refund.ts'
 import { RefundBody, RefundCreatedView } from './refund/schema.ts'
@@ -31,11 +32,12 @@ import {
   type TransactionFilterQuery,
   TransactionList,
   TransactionParams,
+  type TransactionResponse,
   TransactionView,
   transactionsCsvExample,
 } from './schema.ts'
 import type { SettleDeps } from './settle.ts'
-import { type TransactionReader, toRefundCreatedView, toTransactionView, writeTransactionsCsv } from './view.ts'
+import { toRefundCreatedView, toTransactionView, writeTransactionsCsv } from './view.ts'
 
 export type TransactionRoutesDeps = CreateDeps &
   SettleDeps & {
@@ -46,6 +48,8 @@ export type TransactionRoutesDeps = CreateDeps &
   }
 
 export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDeps): void {
+  const fetchTransaction = createTransactionFetcher(deps)
+
   /** Runs after the guard and before the body is read: a request refused here costs little and uses up no key. */
   const limited: preParsingHookHandler = (request, reply, payload, done) => {
     enforceRateLimit(deps.createLimit, callerOf(request).merchantId, reply)
@@ -250,10 +254,14 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
         response: { 200: TransactionView, ...problems(401, 403, 404, 422, 500) },
       },
     },
-    async (request) => {
-      const row = await deps.readTransaction({ merchantId: callerOf(request).merchantId, recordId: request.params.id })
-      if (!row) throw unknownTransaction()
-      return toTransactionView(row)
+    async (request, reply) => {
+      const key = { merchantId: callerOf(request).merchantId, recordId: request.params.id }
+      const written = await fetchTransaction(key, (view) => String(reply.serialize(view)))
+      if (!written) throw unknownTransaction()
+      // Fastify's types know only serializers that return text, and handlers that return what is still to be written.
+      const toJson = (({ json }: WrittenTransaction) => json) as unknown as () => string
+      void reply.type('application/json; charset=utf-8').serializer(toJson)
+      return written as unknown as TransactionResponse
     },
   )
 

@@ -132,15 +132,36 @@ export async function findTransaction(db: Db | Tx, merchantId: string, id: strin
 
 const recordsParam = smallRowsParam<{ merchantId: string; recordId: string }>({ merchantId: 'uuid', recordId: 'uuid' })
 
+export type Versioned<Row> = Row & { version: string }
+
+/**
+ * Another text after each change of the row. PostgreSQL's number of the change and the place of the row would do, but
+ * a server that took over without the last commits gives both out again: the time of the status is another then.
+ */
+const rowVersion = sql`concat_ws(' ', xmin, ctid, status_dates[cardinality(status_dates)])`
+
 export async function findTransactions(
   db: Reads,
   keys: { merchantId: string; recordId: string }[],
-): Promise<TransactionRow[]> {
-  return await db.query<TransactionRow>(
+): Promise<Versioned<TransactionRow>[]> {
+  return await db.query(
     sql`
-    select ${transactionColumns} from transactions
+    select ${transactionColumns}, ${rowVersion} as version from transactions
     where (id, merchant_id) in (select "recordId", "merchantId" from ${recordsParam(keys)})`,
     'find-transactions',
+  )
+}
+
+/** The `version` that {@link findTransactions} returns for the row as it is now. */
+export async function findTransactionVersions(
+  db: Reads,
+  keys: { merchantId: string; recordId: string }[],
+): Promise<Versioned<Pick<TransactionRow, 'id' | 'merchant_id'>>[]> {
+  return await db.query(
+    sql`
+    select id, merchant_id, ${rowVersion} as version from transactions
+    where (id, merchant_id) in (select "recordId", "merchantId" from ${recordsParam(keys)})`,
+    'find-transaction-versions',
   )
 }
 

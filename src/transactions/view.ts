@@ -1,8 +1,7 @@
-import type { Db, Reads } from '../db/sql.ts'
+import type { Reads } from '../db/sql.ts'
 import { type Column, writeCsv } from '../http/csv.ts'
 import { toStatusHistoryView } from '../http/schemas.ts'
 import { assert } from '../lib/assert.ts'
-import { createBatcher } from '../lib/batch.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
 import type { RecordVersion } from '../webhooks/payload.ts'
 import { versionAt } from './change.ts'
@@ -136,35 +135,6 @@ export function writeTransactionsCsv(
   filters: TransactionFilters,
 ): AsyncGenerator<string> {
   return writeCsv(exportColumns, walkTransactions(db, merchantId, filters))
-}
-
-/** Transactions read per statement, and statements in progress at once. */
-const batchReadsMax = 64
-const batchesMax = 2
-const minConcurrentBatch = 16
-
-export type TransactionReader = (key: { merchantId: string; recordId: string }) => Promise<TransactionRow | null>
-
-/**
- * Reads all transactions requested during one statement with the next one. Null when the merchant has no such
- * transaction.
- */
-export function createTransactionReader(db: Db): TransactionReader {
-  return createBatcher({
-    name: 'find transactions',
-    maxBatchSize: batchReadsMax,
-    maxConcurrency: batchesMax,
-    minConcurrentBatch,
-    retryIndividually: () => false,
-    run: async (keys: Parameters<TransactionReader>[0][]) => {
-      const rows = new Map((await findTransactions(db, keys)).map((row) => [row.id, row]))
-      return keys.map(({ merchantId, recordId }) => {
-        // An id may be written in capitals, and another merchant may have requested the same id in this batch.
-        const row = rows.get(recordId.toLowerCase())
-        return row?.merchant_id === merchantId ? row : null
-      })
-    },
-  })
 }
 
 /** What GET returned for each transaction at the moment of its event: the `data` of a webhook. */

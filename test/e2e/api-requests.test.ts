@@ -115,12 +115,17 @@ it('filters by result and route, and keeps a sample of the successes', async () 
   expect((await developer.call(`/dashboard/api/api-request?clientId=x&before=1`)).status).toBe(422)
 })
 
-it('leads from a create to its record, and keeps only id and status of the response', async () => {
+it('leads from a create or a fetch to its record, and keeps only id and status of the response', async () => {
   service.clock.advance(60_000)
   const created = await service.call<{ id: string }>('/transaction', { body: smallestTransaction() })
   const found = await untilLogged(created.headers.get('x-request-id') ?? '')
   expect(found).toMatchObject({ status: 201, problem: null, recordId: created.body.id })
-  expect(found.response).toEqual({ id: created.body.id, status: 'PIX_QRCODE_GENERATED' })
+  const response = { id: created.body.id, status: 'PIX_QRCODE_GENERATED' }
+  expect(found.response).toEqual(response)
+  for (const time of ['first', 'second']) {
+    const { headers } = await service.call(`/transaction/${created.body.id}`)
+    expect((await untilLogged(headers.get('x-request-id') ?? '')).response, time).toEqual(response)
+  }
   const list = await service.call('/transaction')
   expect(await untilLogged(list.headers.get('x-request-id') ?? '')).toMatchObject({ response: null, recordId: null })
 })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { accountHolder, historyColumns, transactionHistories, updateRow } from '../support/records.ts'
+import { accountHolder, historyColumns, insertRow, transactionHistories, updateRow } from '../support/records.ts'
 import { addTestClient, fullTransaction, type Problem, refusedFields } from '../support/requests.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 
@@ -88,6 +88,7 @@ describe('a transaction', () => {
     })
     const { status: answered, body } = await fetchOne(id)
     expect(answered).toBe(200)
+    expect((await fetchOne(id)).body).toEqual(body)
     expect(body).toEqual({ ...always, ...members })
     expect(body).toMatchObject({ id, status })
     expect(body.statusHistory.map((entry) => entry.status)).toEqual(history)
@@ -140,6 +141,39 @@ describe('a transaction', () => {
   })
 })
 
+describe('a transaction that was fetched before', () => {
+  const update = async (id: string, columns: object) => await updateRow(service.db, 'transactions', id, { ...columns })
+
+  it('shows each change at once, also one that is not in its status', async () => {
+    const id = await create(fullTransaction())
+    const { body } = await fetchOne(id)
+    expect(body).toMatchObject({ customer: { name: expect.any(String) }, ...withCode })
+    const sooner = new Date(service.clock.now().getTime() + 60_000)
+    await update(id, { pix_expires_at: sooner })
+    const pixResponse = { ...(body.pixResponse as object), expirationDate: sooner.toISOString() }
+    expect((await fetchOne(id)).body).toEqual({ ...body, pixResponse })
+    await update(id, { customer: null })
+    const { customer: _, ...rest } = body
+    expect((await fetchOne(id)).body).toEqual({ ...rest, pixResponse })
+  })
+
+  it('shows the refunds of a payment, whose row does not change with them', async () => {
+    const id = await create()
+    await fetchOne(id)
+    await update(id, {
+      ...historyColumns(service.clock.now(), transactionHistories.PAID ?? []),
+      ...{ amount_paid: 1000, payment_date: service.clock.now(), end_to_end: `E1234567820260302150${id.slice(0, 12)}` },
+    })
+    expect((await fetchOne(id)).body).toMatchObject({ status: 'PAID', refunds: [], amountRefunded: 0 })
+    const { rows } = await service.db.pool.query('select merchant_id from transactions where id = $1', [id])
+    await insertRow(service.db, 'refunds', {
+      ...{ merchant_id: rows[0].merchant_id, id: randomUUID(), transaction_id: id, amount: 300 },
+      ...{ status: 'REFUNDED', created_at: service.clock.now() },
+    })
+    expect((await fetchOne(id)).body).toMatchObject({ refunds: [{ amount: 300 }], amountRefunded: 300 })
+  })
+})
+
 describe('no transaction', () => {
   it('is found under an unknown id, of any UUID version', async () => {
     for (const id of [randomUUID(), '00000000-0000-0000-0000-000000000000', '018f6b1e-7c3a-7abc-8def-0123456789ab']) {
@@ -150,6 +184,8 @@ describe('no transaction', () => {
 
   it('of another client can be distinguished from an unknown one', async () => {
     const id = await create()
+    // Kept for its own merchant now.
+    await fetchOne(id)
     const another = await addTestClient(service)
     const [theirs, none] = await Promise.all(
       [id, randomUUID()].map(

@@ -169,6 +169,16 @@ export const operationMutations: Mutation[] = [
     caughtBy: 'src/webhooks/endpoints/endpoints.test.ts',
   },
   {
+    name: 'a transaction that was fetched before is shown as it was then',
+    edits: [edit('src/transactions/fetch.ts', '(await findVersion(key))?.version === known.version', 'true')],
+    caughtBy: 'test/e2e/fetch-transaction.test.ts',
+  },
+  {
+    name: 'a refund is missing from a payment that was fetched before',
+    edits: [edit('src/transactions/fetch.ts', 'if (row.end_to_end === null) ', '')],
+    caughtBy: 'test/e2e/fetch-transaction.test.ts',
+  },
+  {
     name: 'deliveries to a receiver that hangs are sent from memory',
     edits: [edit('src/webhooks/budget.ts', '!state || state.window < start ||', '!state ||')],
     caughtBy: 'src/webhooks/budget.test.ts',
