@@ -96,8 +96,7 @@ const groups: Group[] = [
   {
     commands: {
       'backup [options] <file>': 'copy the embedded database into one file, while the service runs',
-      'restore [options] <file>':
-        'make the embedded database of a backup, in a DATA_DIR that has none, with payouts frozen',
+      'restore [options] <file>': 'restore a backup into a DATA_DIR without a database; payouts start frozen',
     },
     load: async () => (await import('./backup.ts')).backupCommands,
   },

@@ -10,8 +10,8 @@ import { DeliveryView, ErrorCode } from '../webhooks/schema.ts'
 import { decisionOutcomes, reviewReasons, withdrawalStatuses } from '../withdrawals/status.ts'
 
 /**
- * The responses of the dashboard's own API that merchants' users see as well, and proposals and notices, which only the
- * operator's users see. The dashboard takes its types from here (dashboard/src/types.ts). Amounts are in cents.
+ * The responses of the dashboard's own API that merchants' users see as well, and some that only the operator's users
+ * see. The dashboard takes its types from here (dashboard/src/types.ts). Amounts are in cents.
  */
 
 export const Text = Type.String()
@@ -352,7 +352,7 @@ export const DeliveriesView = Type.Object({
 
 export const PayloadView = Type.Object({ payload: OrNull(FreeForm()) })
 
-/** The deliveries of the last day, and all that still wait. `failing`: those of `waiting` that were tried already. */
+/** `receiver`: the scheme, host and port to which webhooks are sent. The deliveries of the last day, and all that still wait. `failing`: those of `waiting` that were tried already. */
 const ReceiverView = Type.Object({
   ...{ receiver: Text, deliveries: Count, tried: Count, delivered: Count, givenUp: Count, p95Ms: OrNull(Count) },
   ...{ waiting: Count, failing: Count, oldestWaitingAt: OrNull(Time) },
@@ -361,7 +361,7 @@ const ReceiverView = Type.Object({
 })
 export const ReceiversView = Type.Object({
   data: Type.Array(ReceiverView),
-  /** The counts of the last day are of as many deliveries at most. */
+  /** The counts of the last day include at most this many deliveries, the newest ones. */
   newestMax: Count,
 })
 

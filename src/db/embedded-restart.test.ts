@@ -70,7 +70,7 @@ describe('a command that holds the folder', () => {
 
 async function query(to: { connectionString: string }, statement: string) {
   const client = new pg.Client(to.connectionString)
-  // The statement fails as well, and that failure is what the test waits for.
+  // A lost connection also emits this, which would end the process. Its statement fails too, and the test retries it.
   client.on('error', () => {})
   await client.connect()
   const { rows } = await client.query(statement)

@@ -363,7 +363,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     const { reference } = await guiche.sandbox.openDispute({ endToEnd: transactionId })
     await untilOrder(id, (one) => count(one, 'disputes the Pix') > 0)
     await guiche.sandbox.decide(reference, 'reject')
-    await untilOrder(id, (one) => count(one, 'the money stays with you') > 0)
+    await untilOrder(id, (one) => count(one, 'What was not returned stays with you') > 0)
     const { externalCode = '', webhookUrl = '' } = await guiche.transactions.get(transaction)
     const second = await guiche.transactions.create({ amount: 1000, externalCode, webhookUrl })
     await guiche.sandbox.pay({ uri: second.pixResponse.uri })
@@ -371,7 +371,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     await refundInPart(guiche, second.id)
     await guiche.transactions.refund(transaction, { amount: 590 })
     const refunded = await untilOrder(id, (one) => one.refunded === '5.9')
-    expect([count(refunded, 'the money stays with you'), count(refunded, 'Another Pix')]).toEqual([1, 1])
+    expect([count(refunded, 'What was not returned stays with you'), count(refunded, 'Another Pix')]).toEqual([1, 1])
   })
 
   it('finds payments by the event feed when no webhook arrives', async () => {

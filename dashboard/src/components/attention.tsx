@@ -159,12 +159,12 @@ function shownCount({ count, isMore }: Pick<AttentionItem, 'count' | 'isMore'>, 
   return `${format.number(count)}${isMore ? '+' : ''}`
 }
 
-/** The filter for exactly the records that a screen's badge counts: only for `disputes_due` alone, otherwise none. */
+/** The filter for exactly the records that a screen's badge counts: `dueSoon` if all are `disputes_due`, else none. */
 export function useBadgeFilter(): (screen: string) => Record<string, string> {
   const { data = [] } = useAttention()
   return (screen) => {
     const kinds = data.map(({ kind }) => kind).filter((kind) => places[kind].screen === screen)
-    return kinds.length === 1 && kinds[0] === 'disputes_due' ? dueSoon : {}
+    return kinds.length > 0 && kinds.every((kind) => kind === 'disputes_due') ? dueSoon : {}
   }
 }
 

@@ -26,8 +26,16 @@ export function useStatusName(): (status: string) => string {
 }
 
 const words = texts({
-  en: { partly: 'Partly refunded', kept: (kept: string, paid: string) => `${kept} of ${paid} kept` },
-  pt: { partly: 'Devolvida em parte', kept: (kept: string, paid: string) => `Restam ${kept} de ${paid}` },
+  en: {
+    refunded: 'Partly refunded',
+    returned: 'Partly returned',
+    kept: (kept: string, paid: string) => `${kept} of ${paid} kept`,
+  },
+  pt: {
+    refunded: 'Devolvida em parte',
+    returned: 'Devolvida em parte',
+    kept: (kept: string, paid: string) => `Restam ${kept} de ${paid}`,
+  },
 })
 
 /** A status in words, with a color for its outcome. */
@@ -36,19 +44,22 @@ export function Status({ of: status }: { of: string }) {
   return <StatusBadge color={colors[status] ?? 'gray'}>{nameOf(status)}</StatusBadge>
 }
 
-/** The status of a transaction. A paid one of which a part was refunded is not shown as if all were there. */
-export function TransactionStatus({ of }: { of: { status: string; amountPaid?: number; amountRefunded?: number } }) {
+type Amounts = { amountPaid?: number; amountRefunded?: number; amountReturned?: number }
+
+/** The status of a transaction. A paid one of which a part was refunded or returned is not shown as if all were there. */
+export function TransactionStatus({ of }: { of: { status: string } & Amounts }) {
   const t = useText(words)
   const format = useFormat()
-  const { status, amountPaid = 0, amountRefunded = 0 } = of
-  if (status !== 'PAID' || amountRefunded === 0) return <Status of={status} />
+  const { status, amountPaid = 0, amountRefunded = 0, amountReturned = 0 } = of
+  const gone = amountRefunded + amountReturned
+  if (status !== 'PAID' || gone === 0) return <Status of={status} />
   return (
     <Tooltip
-      label={t.kept(format.money(amountPaid - amountRefunded), format.money(amountPaid))}
+      label={t.kept(format.money(amountPaid - gone), format.money(amountPaid))}
       events={{ hover: true, focus: true, touch: true }}
     >
       <StatusBadge color="grape" tabIndex={0}>
-        {t.partly}
+        {amountReturned === 0 ? t.refunded : t.returned}
       </StatusBadge>
     </Tooltip>
   )

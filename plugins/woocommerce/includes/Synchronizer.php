@@ -90,7 +90,7 @@ final class Synchronizer
         }
         $wasDisputed = in_array(explode(' ', $before)[0], [TransactionStatus::BLOCKED, TransactionStatus::PROCESSING_INFRACTION], true);
         if ($wasDisputed && in_array($transaction->status, [TransactionStatus::PAID, TransactionStatus::PROCESSING_REFUND], true)) {
-            $order->add_order_note(__('The dispute of the Pix has ended, and the money stays with you.', 'guiche-for-woocommerce'));
+            $order->add_order_note(__('The dispute of the Pix has ended. What was not returned stays with you.', 'guiche-for-woocommerce'));
         }
         $refused = self::failedRefunds($transaction);
         if ($refused > (int) $order->get_meta(self::REFUSED_REFUNDS) && $transaction->errorMessage !== null) {

@@ -21,6 +21,8 @@ const sentences: Record<string, string> = {
     'its certificate is not of a trusted authority: set tls.caFile if the PSP has its own',
   EPROTO: 'its server speaks no TLS, or no safe version of it',
   ERR_SSL_WRONG_VERSION_NUMBER: 'its server speaks no TLS: does the address need http:// or another port?',
+  // The same since OpenSSL 3.5, which Node.js 24 has.
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'its server speaks no TLS: does the address need http:// or another port?',
 }
 
 /** Alerts with which a PSP refuses the client's certificate. */
