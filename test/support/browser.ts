@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
-import { afterEach, expect, inject } from 'vitest'
+import { expect, inject } from 'vitest'
 import { findFaults } from './accessibility.ts'
+import { openPages } from './logged-errors.ts'
 import { isLong } from './random.ts'
 
 /** Folder for screenshots. If set, each {@link Visit.checkScreen} saves one there. */
@@ -97,7 +98,7 @@ export async function visit(
     await page.setViewportSize({ width: now.width, height: 900 })
   }
   const open = { page, pageErrors }
-  visits.add(open)
+  openPages.add(open)
   return {
     page,
     context,
@@ -148,28 +149,13 @@ export async function visit(
       await settled()
     },
     async close() {
-      visits.delete(open)
+      openPages.delete(open)
       // An answer that a route is still changing is lost with the page, which is no error.
       await page.unrouteAll({ behavior: 'ignoreErrors' })
       await context.close()
     },
   }
 }
-
-/** The visits of this test file that are not closed. */
-const visits = new Set<Pick<Visit, 'page' | 'pageErrors'>>()
-
-// A failed test reports what its pages show, and loads them again: the next test has to begin without open dialogs.
-afterEach(async ({ task }) => {
-  if (task.result?.state !== 'fail') return
-  for (const { page, pageErrors } of visits) {
-    const shown = await page.locator('body').ariaSnapshot({ timeout: 5_000 }).catch(String)
-    process.stderr.write(
-      `After "${task.name}", ${page.url()} shows:\n${[shown.slice(0, 5_000), ...pageErrors].join('\n')}\n`,
-    )
-    await page.reload()
-  }
-})
 
 /** Returns a function that waits until the page has an answer to each request, has shown it and moves no more. */
 function watchRequests(page: Page): () => Promise<void> {
