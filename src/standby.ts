@@ -27,8 +27,8 @@ type Deps = { config: Config; db: Db; log: Logger; registry: Registry; connectMa
  *
  * A read sees all that was committed on the primary when the read began, whoever committed it. So each read first gets
  * the position of the primary's log, and the standby must have replayed the log up to there. The position is the end of
- * what is on disk: a commit is not acknowledged before. Nothing is remembered about who has written what, so a write
- * costs nothing, and any number of processes give the same guarantee.
+ * what is on disk: a commit is not acknowledged before, unless it waits for no disk. Nothing is remembered about who
+ * has written what, so a write costs nothing, and any number of processes give the same guarantee.
  *
  * @throws {NotItsStandby} if the server of DATABASE_READ_URL answers, and is neither the primary nor a standby of it
  */

@@ -12,7 +12,7 @@ const pollEveryMs = 500
 const shareOfTime = 1 / 20
 /** How often it is checked whether the sessions of open streams have ended. Every request checks its own anyway. */
 const sessionsEveryMs = 2_000
-/** A tenth of all connections; and a person with more open tabs polls in the others. */
+/** A tenth of the connections that a process accepts; a person with more open tabs refreshes the others regularly. */
 const limitsDefault = { totalMax: 1_000, perKeyMax: 20 }
 /** About 12 kB. Whoever sees more changes at once is notified that there are more. */
 const groupsMax = 50

@@ -104,7 +104,8 @@ export function registerRecordRoutes(
     async (request, reply) => {
       const merchantId = merchantSeenBy(userOf(request))
       const receipt = await findWithdrawalReceipt(deps.db, { id: request.params.id, merchantId })
-      if (!receipt) throw new AppError('not_found', { detail: 'There is no withdrawal with this id that was sent.' })
+      if (!receipt)
+        throw new AppError('not_found', { detail: 'There is no withdrawal with this id, or it was not sent.' })
       return await sendPdf(reply, receipt, await writeWithdrawalReceipt(receipt, optionsOf(request.query)))
     },
   )
@@ -118,7 +119,7 @@ export function registerRecordRoutes(
     async (request, reply) => {
       const merchantId = merchantSeenBy(userOf(request))
       const receipt = await findRefundReceipt(deps.db, { id: request.params.id, merchantId })
-      if (!receipt) throw new AppError('not_found', { detail: 'There is no refund with this id that was sent.' })
+      if (!receipt) throw new AppError('not_found', { detail: 'There is no refund with this id, or it was not sent.' })
       return await sendPdf(reply, receipt, await writeRefundReceipt(receipt, optionsOf(request.query)))
     },
   )

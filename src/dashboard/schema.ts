@@ -352,7 +352,10 @@ export const DeliveriesView = Type.Object({
 
 export const PayloadView = Type.Object({ payload: OrNull(FreeForm()) })
 
-/** `receiver`: the scheme, host and port to which webhooks are sent. The deliveries of the last day, and all that still wait. `failing`: those of `waiting` that were tried already. */
+/**
+ * The deliveries to one receiver: those of the last day, and all that still wait. `receiver`: the scheme, host and port
+ * to which they are sent. `failing`: those of `waiting` that were tried already.
+ */
 const ReceiverView = Type.Object({
   ...{ receiver: Text, deliveries: Count, tried: Count, delivered: Count, givenUp: Count, p95Ms: OrNull(Count) },
   ...{ waiting: Count, failing: Count, oldestWaitingAt: OrNull(Time) },

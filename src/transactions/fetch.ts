@@ -10,8 +10,11 @@ import { toTransactionView } from './view.ts'
 const batchReadsMax = 64
 const batchesMax = 2
 const minConcurrentBatch = 16
-/** 3 kB each. */
-const keptMax = 4_000
+/** With at most 8 kB each: 16 MB. Usually one has 3 kB. */
+export const keptMax = 2_000
+const keptBytesMax = 8_192
+/** Nothing is kept longer: what is erased in the database is soon gone here as well. */
+const keptMs = 5 * 60_000
 
 type Key = { merchantId: string; recordId: string }
 
@@ -32,19 +35,33 @@ export type WrittenTransaction = { id: string; status: TransactionStatus; json: 
  * it again.
  */
 export function createTransactionFetcher({ db, readTransaction }: { db: Db; readTransaction: TransactionReader }) {
-  const kept = new Map<string, Versioned<WrittenTransaction>>()
+  const kept = new Map<string, Versioned<WrittenTransaction> & { merchantId: string }>()
+  const timer = setInterval(() => kept.clear(), keptMs).unref()
   const findVersion = batchByKey('find versions', async (keys) => await findTransactionVersions(db, keys))
-  return async (key: Key, toJson: (view: TransactionResponse) => string): Promise<WrittenTransaction | null> => {
-    const known = kept.get(key.recordId)
-    // Another merchant's request finds no version.
-    if (known !== undefined && (await findVersion(key))?.version === known.version) return known
-    const row = await readTransaction(key)
-    if (row === null) return null
-    const { id, status, version } = row
-    const written = { id, status, version, json: Buffer.from(toJson(toTransactionView(row))) }
-    // A paid one shows refunds, disputes and returns, which may change without its row.
-    if (row.end_to_end === null) setNewest(kept, key.recordId, written, keptMax)
-    return written
+
+  async function findUnchanged(key: Key): Promise<WrittenTransaction | null> {
+    const id = key.recordId.toLowerCase()
+    const known = kept.get(id)
+    if (known?.merchantId !== key.merchantId) return null
+    if ((await findVersion(key))?.version === known.version) return known
+    kept.delete(id)
+    return null
+  }
+
+  return {
+    async fetch(key: Key, toJson: (view: TransactionResponse) => string): Promise<WrittenTransaction | null> {
+      const unchanged = await findUnchanged(key)
+      if (unchanged) return unchanged
+      const row = await readTransaction(key)
+      if (row === null) return null
+      const { id, status, version } = row
+      const written = { id, status, json: Buffer.from(toJson(toTransactionView(row))) }
+      // Only while it is open: a paid one shows refunds, disputes and returns, which may change without its row.
+      if (status === 'PIX_QRCODE_GENERATED' && written.json.length <= keptBytesMax)
+        setNewest(kept, id, { ...written, version, merchantId: key.merchantId }, keptMax)
+      return written
+    },
+    stop: () => clearInterval(timer),
   }
 }
 

@@ -48,7 +48,8 @@ export type TransactionRoutesDeps = CreateDeps &
   }
 
 export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDeps): void {
-  const fetchTransaction = createTransactionFetcher(deps)
+  const fetcher = createTransactionFetcher(deps)
+  app.addHook('onClose', async () => fetcher.stop())
 
   /** Runs after the guard and before the body is read: a request refused here costs little and uses up no key. */
   const limited: preParsingHookHandler = (request, reply, payload, done) => {
@@ -256,11 +257,11 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     },
     async (request, reply) => {
       const key = { merchantId: callerOf(request).merchantId, recordId: request.params.id }
-      const written = await fetchTransaction(key, (view) => String(reply.serialize(view)))
+      const written = await fetcher.fetch(key, (view) => String(reply.serialize(view)))
       if (!written) throw unknownTransaction()
-      // Fastify's types know only serializers that return text, and handlers that return what is still to be written.
-      const toJson = (({ json }: WrittenTransaction) => json) as unknown as () => string
-      void reply.type('application/json; charset=utf-8').serializer(toJson)
+      // An object and not its JSON, because the hook that records requests reads its id and status. Fastify's types
+      // know only handlers that return what the schema describes.
+      void reply.type('application/json; charset=utf-8').serializer(takeJson)
       return written as unknown as TransactionResponse
     },
   )
@@ -288,6 +289,9 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     },
   )
 }
+
+/** Returns text as it is: the JSON of an error. Fastify's types know only serializers that return text. */
+const takeJson = ((body: WrittenTransaction | string) => (typeof body === 'string' ? body : body.json)) as () => string
 
 const whyBody = 'use it for personal data, because proxies log URLs'
 

@@ -136,9 +136,10 @@ export type Versioned<Row> = Row & { version: string }
 
 /**
  * Another text after each change of the row. PostgreSQL's number of the change and the place of the row would do, but
- * a server that took over without the last commits gives both out again: the time of the status is another then.
+ * a server that took over without the last commits may give the same two to another change. After a change of the
+ * status or an erasure, the time differs then.
  */
-const rowVersion = sql`concat_ws(' ', xmin, ctid, status_dates[cardinality(status_dates)])`
+const rowVersion = sql`concat_ws(' ', xmin, ctid, status_dates[cardinality(status_dates)], erased_at)`
 
 export async function findTransactions(
   db: Reads,

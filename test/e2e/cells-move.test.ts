@@ -87,6 +87,8 @@ describe('a merchant that moves from a to b', () => {
     })
     expect(refund.status, refund.text).toBe(201)
     await untilStatus(cells.a, open?.id ?? '', 'PAID')
+    const refunded = await cells.a.call<{ amountRefunded: number }>(`/transaction/${open?.id}`)
+    expect(refunded.body.amountRefunded).toBe(1)
   })
 
   it('takes a part of its balance along once, whatever is repeated or interrupted', async () => {

@@ -175,7 +175,7 @@ export const operationMutations: Mutation[] = [
   },
   {
     name: 'a refund is missing from a payment that was fetched before',
-    edits: [edit('src/transactions/fetch.ts', 'if (row.end_to_end === null) ', '')],
+    edits: [edit('src/transactions/fetch.ts', "status === 'PIX_QRCODE_GENERATED' && ", '')],
     caughtBy: 'test/e2e/fetch-transaction.test.ts',
   },
   {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { expect, inject } from 'vitest'
 import { findFaults } from './accessibility.ts'
-import { openPages } from './logged-errors.ts'
+import { openPages } from './open-pages.ts'
 import { isLong } from './random.ts'
 
 /** Folder for screenshots. If set, each {@link Visit.checkScreen} saves one there. */

@@ -1,3 +1,5 @@
+const noTls = 'its server speaks no TLS: does the address need http:// or another port?'
+
 /** The meaning of connection errors, by the codes of Node.js, OpenSSL and undici. */
 const sentences: Record<string, string> = {
   ECONNREFUSED: 'no server listens at its address',
@@ -20,9 +22,9 @@ const sentences: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     'its certificate is not of a trusted authority: set tls.caFile if the PSP has its own',
   EPROTO: 'its server speaks no TLS, or no safe version of it',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'its server speaks no TLS: does the address need http:// or another port?',
+  ERR_SSL_WRONG_VERSION_NUMBER: noTls,
   // The same since OpenSSL 3.5, which Node.js 24 has.
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'its server speaks no TLS: does the address need http:// or another port?',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: noTls,
 }
 
 /** Alerts with which a PSP refuses the client's certificate. */

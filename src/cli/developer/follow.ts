@@ -82,7 +82,7 @@ export async function runResend(
   if (!isAccepted(answer)) process.exitCode = 1
 }
 
-/** A signal that aborts when the process is interrupted. A second interruption ends the process. */
+/** A signal that aborts when the process is interrupted. The same signal again ends the process. */
 function catchInterruption(): AbortSignal {
   const controller = new AbortController()
   const stop = () => controller.abort()

@@ -4,7 +4,7 @@ import { type Actions, type DifferenceClass, differenceClassLabels } from '../..
 import { words as userWords } from '../users/text.ts'
 import { words } from './text.ts'
 
-/** Details that are not shown: ids, which tell a reader nothing. */
+/** Details that are not shown: ids and hashes, which tell a reader nothing. */
 export const hiddenDetails = new Set([
   'proposalId',
   'disputeId',
