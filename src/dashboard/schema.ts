@@ -352,10 +352,7 @@ export const DeliveriesView = Type.Object({
 
 export const PayloadView = Type.Object({ payload: OrNull(FreeForm()) })
 
-/**
- * The deliveries to one receiver: those of the last day, and all that still wait. `receiver`: the scheme, host and port
- * to which they are sent. `failing`: those of `waiting` that were tried already.
- */
+/** The deliveries of the last day, and all that wait. `receiver`: scheme, host and port. `failing`: tried already. */
 const ReceiverView = Type.Object({
   ...{ receiver: Text, deliveries: Count, tried: Count, delivered: Count, givenUp: Count, p95Ms: OrNull(Count) },
   ...{ waiting: Count, failing: Count, oldestWaitingAt: OrNull(Time) },
