@@ -37,12 +37,12 @@ it('reads an open charge once, and then asks only whether it has changed', async
   const fetch = createFetcher()
   const id = await create()
   const first = await fetch(id)
-  expect(first.names).toEqual(['find-transactions'])
+  expect(first.names).toEqual(['find-versioned-transactions'])
   expect(await fetch(id.toUpperCase())).toEqual({ ...first, names: ['find-transaction-versions'] })
-  expect(await fetch(id, '00000000-0000-4000-8000-000000000000')).toEqual({ names: ['find-transactions'] })
+  expect(await fetch(id, '00000000-0000-4000-8000-000000000000')).toEqual({ names: ['find-versioned-transactions'] })
   await updateRow(service.db, 'transactions', id, { description: 'Another' })
   const changed = await fetch(id)
-  expect(changed.names).toEqual(['find-transaction-versions', 'find-transactions'])
+  expect(changed.names).toEqual(['find-transaction-versions', 'find-versioned-transactions'])
   expect(changed.json).toContain('"description":"Another"')
 })
 
@@ -55,7 +55,7 @@ it('forgets a charge that is no longer open', async () => {
   for (const time of [1, 2]) {
     const { json, names } = await fetch(id)
     expect(json, String(time)).toContain('"status":"FAILED"')
-    expect(names).toEqual(['find-transactions'])
+    expect(names).toEqual(['find-versioned-transactions'])
   }
 })
 
@@ -67,9 +67,9 @@ it('keeps nothing for longer than five minutes, and nothing large', async () => 
   const item = { title: 'x'.repeat(100), unitPrice: 1, quantity: 1 }
   const large = await create(smallestTransaction({ items: Array.from({ length: 80 }, () => item) }))
   for (const one of [id, large]) await fetch(one)
-  expect((await fetch(large)).names).toEqual(['find-transactions'])
+  expect((await fetch(large)).names).toEqual(['find-versioned-transactions'])
   vi.advanceTimersByTime(5 * 60_000 - 1)
   expect((await fetch(id)).names).toEqual(['find-transaction-versions'])
   vi.advanceTimersByTime(1)
-  expect((await fetch(id)).names).toEqual(['find-transactions'])
+  expect((await fetch(id)).names).toEqual(['find-versioned-transactions'])
 })

@@ -3,7 +3,13 @@ import { createBatcher } from '../lib/batch.ts'
 import { setNewest } from '../lib/newest.ts'
 import type { TransactionResponse } from './schema.ts'
 import type { TransactionStatus } from './status.ts'
-import { findTransactions, findTransactionVersions, type TransactionRow, type Versioned } from './store.ts'
+import {
+  findTransactionVersions,
+  findVersionedTransactions,
+  type TransactionKey,
+  type TransactionRow,
+  type Versioned,
+} from './store.ts'
 import { toTransactionView } from './view.ts'
 
 /** Transactions read per statement, and statements in progress at once. */
@@ -16,14 +22,12 @@ const keptBytesMax = 8_192
 /** Nothing is kept longer: what is erased in the database is soon gone here as well. */
 const keptMs = 5 * 60_000
 
-type Key = { merchantId: string; recordId: string }
-
 /** Null when the merchant has no such transaction. */
-export type TransactionReader = (key: Key) => Promise<Versioned<TransactionRow> | null>
+export type TransactionReader = (key: TransactionKey) => Promise<Versioned<TransactionRow> | null>
 
 /** Reads transactions as they are now. */
 export function createTransactionReader(db: Db): TransactionReader {
-  return batchByKey('find transactions', async (keys) => await findTransactions(db, keys))
+  return batchByKey('find transactions', async (keys) => await findVersionedTransactions(db, keys))
 }
 
 /** A transaction as JSON. */
@@ -39,7 +43,7 @@ export function createTransactionFetcher({ db, readTransaction }: { db: Db; read
   const timer = setInterval(() => kept.clear(), keptMs).unref()
   const findVersion = batchByKey('find versions', async (keys) => await findTransactionVersions(db, keys))
 
-  async function findUnchanged(key: Key): Promise<WrittenTransaction | null> {
+  async function findUnchanged(key: TransactionKey): Promise<WrittenTransaction | null> {
     const id = key.recordId.toLowerCase()
     const known = kept.get(id)
     if (known?.merchantId !== key.merchantId) return null
@@ -49,7 +53,10 @@ export function createTransactionFetcher({ db, readTransaction }: { db: Db; read
   }
 
   return {
-    async fetch(key: Key, toJson: (view: TransactionResponse) => string): Promise<WrittenTransaction | null> {
+    async fetch(
+      key: TransactionKey,
+      toJson: (view: TransactionResponse) => string,
+    ): Promise<WrittenTransaction | null> {
       const unchanged = await findUnchanged(key)
       if (unchanged) return unchanged
       const row = await readTransaction(key)
@@ -68,15 +75,15 @@ export function createTransactionFetcher({ db, readTransaction }: { db: Db; read
 /** Reads all that is requested during one statement with the next one. */
 function batchByKey<Row extends Pick<TransactionRow, 'id' | 'merchant_id'>>(
   name: string,
-  find: (keys: Key[]) => Promise<Row[]>,
-): (key: Key) => Promise<Row | null> {
+  find: (keys: TransactionKey[]) => Promise<Row[]>,
+): (key: TransactionKey) => Promise<Row | null> {
   return createBatcher({
     name,
     maxBatchSize: batchReadsMax,
     maxConcurrency: batchesMax,
     minConcurrentBatch,
     retryIndividually: () => false,
-    run: async (keys: Key[]) => {
+    run: async (keys: TransactionKey[]) => {
       const rows = new Map((await find(keys)).map((row) => [row.id, row]))
       return keys.map(({ merchantId, recordId }) => {
         // An id may be written in capitals, and another merchant may have requested the same id in this batch.

@@ -1,5 +1,5 @@
 import { smallRowsParam } from '../db/rows-param.ts'
-import { type Db, type Reads, raw, sql, type Tx } from '../db/sql.ts'
+import { type Db, type Reads, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import { isAnyDue } from '../jobs/claim.ts'
 import { type FeeRule, feeRuleOf } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
@@ -130,40 +130,40 @@ export async function findTransaction(db: Db | Tx, merchantId: string, id: strin
   return rows[0] ?? null
 }
 
-const recordsParam = smallRowsParam<{ merchantId: string; recordId: string }>({ merchantId: 'uuid', recordId: 'uuid' })
+export type TransactionKey = { merchantId: string; recordId: string }
+
+const recordsParam = smallRowsParam<TransactionKey>({ merchantId: 'uuid', recordId: 'uuid' })
+
+const selectByKeys = (columns: Sql, keys: TransactionKey[]) => sql`
+  select ${columns} from transactions
+  where (id, merchant_id) in (select "recordId", "merchantId" from ${recordsParam(keys)})`
+
+export async function findTransactions(db: Reads, keys: TransactionKey[]): Promise<TransactionRow[]> {
+  return await db.query(selectByKeys(transactionColumns, keys), 'find-transactions')
+}
 
 export type Versioned<Row> = Row & { version: string }
 
 /**
- * Another text after each change of the row. PostgreSQL's number of the change and the place of the row would do, but
- * a server that took over without the last commits may give the same two to another change. After a change of the
- * status or an erasure, the time differs then.
+ * A text that differs after each change of a row: it names the database transaction that wrote the row, and its place.
+ * A server that takes over without the last commits may give the same two to another change. The times of the status and
+ * of the erasure distinguish those.
  */
-const rowVersion = sql`concat_ws(' ', xmin, ctid, status_dates[cardinality(status_dates)], erased_at)`
+const rowVersion = sql`concat_ws(' ', xmin, ctid, status_dates[cardinality(status_dates)], erased_at) as version`
 
-export async function findTransactions(
+export async function findVersionedTransactions(
   db: Reads,
-  keys: { merchantId: string; recordId: string }[],
+  keys: TransactionKey[],
 ): Promise<Versioned<TransactionRow>[]> {
-  return await db.query(
-    sql`
-    select ${transactionColumns}, ${rowVersion} as version from transactions
-    where (id, merchant_id) in (select "recordId", "merchantId" from ${recordsParam(keys)})`,
-    'find-transactions',
-  )
+  return await db.query(selectByKeys(sql`${transactionColumns}, ${rowVersion}`, keys), 'find-versioned-transactions')
 }
 
-/** The `version` that {@link findTransactions} returns for the row as it is now. */
+/** Only the versions, as {@link findVersionedTransactions} returns them. */
 export async function findTransactionVersions(
   db: Reads,
-  keys: { merchantId: string; recordId: string }[],
+  keys: TransactionKey[],
 ): Promise<Versioned<Pick<TransactionRow, 'id' | 'merchant_id'>>[]> {
-  return await db.query(
-    sql`
-    select id, merchant_id, ${rowVersion} as version from transactions
-    where (id, merchant_id) in (select "recordId", "merchantId" from ${recordsParam(keys)})`,
-    'find-transaction-versions',
-  )
+  return await db.query(selectByKeys(sql`id, merchant_id, ${rowVersion}`, keys), 'find-transaction-versions')
 }
 
 /** A transaction to compare with a request that repeats its key. */

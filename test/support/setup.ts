@@ -1,6 +1,6 @@
 import { printLoggedErrors } from './logged-errors.ts'
 import { printOpenPages } from './open-pages.ts'
 
-// For each file: `beforeEach` of a module that files share would be for the first of them only.
+// Called for each test file. A hook at the top of a module would belong to the first file that imports the module.
 printLoggedErrors()
 printOpenPages()

@@ -1,9 +1,11 @@
+import { statSync } from 'node:fs'
 import { appendFile, chmod, chown, cp, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, expect, it, vi } from 'vitest'
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { discardRestored, restoreBackup } from '../../src/db/embedded-backup.ts'
+import { findBinaries } from '../../src/db/embedded-launcher.ts'
 import { connect, type Db, sql } from '../../src/db/sql.ts'
 import { dayOf } from '../../src/lib/brasilia.ts'
 import { fetchAll, fetchSandboxToken, openShops } from '../crash/shops.ts'
@@ -23,6 +25,13 @@ async function newDataDir(): Promise<string> {
   const { dataDir, remove } = await makeDataDir()
   cleanups.push(remove)
   return dataDir
+}
+
+/** As root, PostgreSQL's user gets a capability to read every file if a folder above the programs is closed to it. */
+function needsCapability(): boolean {
+  const isClosed = (folder: string): boolean =>
+    (statSync(folder).mode & 0o001) === 0 || (folder !== '/' && isClosed(dirname(folder)))
+  return process.getuid?.() === 0 && isClosed(findBinaries())
 }
 
 type Ran = { code: number; stdout: string; stderr: string }
@@ -202,9 +211,9 @@ it('a restore that cannot reach the requested time says why and can be repeated'
   await mkdir(join(dataDir, 'postgres.new-killed'))
   const mistyped = join(original, 'wall')
   expect(await restore(mistyped)).toMatchObject(cannotRead(mistyped))
-  // With a capability to read every file, because a folder above its programs is closed to it, PostgreSQL fails later.
-  const unreadable = new RegExp(`${closed} cannot be read|could not open file "pg_wal/RECOVERYXLOG"`)
-  expect(await restore(closed)).toMatchObject({ code: 1, stderr: expect.stringMatching(unreadable) })
+  // With a capability PostgreSQL's user reads every file, but does not write one: PostgreSQL itself fails then.
+  const isRefused = { code: 1, stderr: expect.stringContaining('could not open file "pg_wal/RECOVERYXLOG"') }
+  expect(await restore(closed)).toMatchObject(needsCapability() ? isRefused : cannotRead(closed))
   expect(await restore(early)).toMatchObject({ code: 1, stderr: expect.stringMatching(/has nothing after the backup/) })
   expect(await restore(gap)).toMatchObject({ code: 1, stderr: expect.stringContaining(`${gap} lacks ${last} and has`) })
   const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString()
