@@ -1,7 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
+import { returnUnannounced } from '../support/disputes.ts'
 import { charge, chargeMany, payAt, untilStatus } from '../support/payments.ts'
+import { payOne } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, password, signIn } from '../support/users.ts'
 
@@ -59,6 +61,18 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await page.getByRole('button', { name: '2 new payments' }).click()
     await page.waitForURL((url) => !url.search.includes('after='))
     await page.getByRole('button', { name: '2 new payments' }).waitFor({ state: 'detached' })
+    expect(pageErrors).toEqual([])
+  })
+
+  it('shows on an open payment what is left after the bank has returned a part', async () => {
+    const { page, go, pageErrors } = desktop
+    const { id, endToEnd } = await payOne(service, 2_590)
+    await go(`/transactions/${id}`)
+    await page.getByRole('button', { name: 'Refund', exact: true }).waitFor()
+    await returnUnannounced(service, endToEnd, 590)
+    await page.keyboard.press('Shift')
+    await page.locator('[tabindex]', { hasText: /^Partly returned$/ }).focus()
+    await page.getByRole('tooltip').getByText('R$20.00 of R$25.90 kept').waitFor()
     expect(pageErrors).toEqual([])
   })
 
