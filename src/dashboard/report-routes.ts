@@ -14,9 +14,9 @@ import { sumChanges } from '../reports/fee-store.ts'
 import { makeFeeStatement } from '../reports/fees.ts'
 import { checkPeriod, type Period, windowOfPeriod } from '../reports/period.ts'
 import {
-  datings,
   type ReportFormat,
   type ReportName,
+  reportDates,
   reportFormats,
   reportNames,
   reportPermissions,
@@ -36,7 +36,7 @@ const periodQuery = {
   until: Day('The last day'),
 }
 const options = {
-  by: Type.Optional(Type.Enum([...datings])),
+  by: Type.Optional(Type.Enum([...reportDates])),
   language: Type.Optional(Type.Enum([...languages])),
 }
 const PeriodQuery = Type.Object(periodQuery, { additionalProperties: false })

@@ -18,7 +18,7 @@ import {
   scheduledReports,
   setPaused,
 } from '../reports/schedules.ts'
-import { datings, type ReportFormat } from '../reports/write.ts'
+import { type ReportFormat, reportDates } from '../reports/write.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
 import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { ReportSchedulesView } from './report-schema.ts'
@@ -60,7 +60,7 @@ export function registerReportScheduleRoutes(app: Server, deps: Deps): void {
           report: Type.Enum([...scheduledReports]),
           format: Type.Enum(formats),
           every: Type.Enum([...everyOptions]),
-          by: Type.Enum([...datings]),
+          by: Type.Enum([...reportDates]),
           language: Type.Enum([...languages]),
           recipients: Type.Array(Type.String({ format: 'uuid-any' }), { minItems: 1, maxItems: recipientsMax }),
         }),

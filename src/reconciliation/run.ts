@@ -37,7 +37,7 @@ import {
   requireMark,
   sumListed,
 } from './pairs-store.ts'
-import { keepFound } from './save.ts'
+import { saveFound } from './save.ts'
 import {
   finishRun,
   insertRun,
@@ -256,7 +256,7 @@ async function keepAndCount(
   { run, tally, found }: { run: Run; tally: Tally; found: Found[] },
 ): Promise<number> {
   const saving = { acquirer: run.acquirer, runId: run.id, startedAt: run.startedAt, now: clock.now() }
-  const { ids, newCount } = await db.transaction(async (tx) => await keepFound(tx, found, saving))
+  const { ids, newCount } = await db.transaction(async (tx) => await saveFound(tx, found, saving))
   for (const id of ids) run.foundIds.push(id)
   tally.newCount += newCount
   for (const { class: name } of found) tally.counts[name] = (tally.counts[name] ?? 0) + 1

@@ -13,7 +13,7 @@ type Saving = { acquirer: string; runId: string; startedAt: Date; now: Date }
  * Returns the ids of all, and how many were new or reopened. If more money left than the ledger has, payouts freeze in
  * the same commit.
  */
-export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise<{ ids: string[]; newCount: number }> {
+export async function saveFound(tx: Tx, found: Found[], saving: Saving): Promise<{ ids: string[]; newCount: number }> {
   const { acquirer, now } = saving
   if (found.length === 0) return { ids: [], newCount: 0 }
   await lockDifferences(tx, acquirer)

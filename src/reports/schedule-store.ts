@@ -2,7 +2,7 @@ import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 import type { Language } from '../lib/alert-settings.ts'
 import type { Role } from '../users/roles.ts'
 import type { Every } from './period.ts'
-import type { Dating, ReportFormat, ReportName } from './write.ts'
+import type { ReportDate, ReportFormat, ReportName } from './write.ts'
 
 export type ScheduledReport = ReportName | 'closed_day'
 
@@ -12,7 +12,7 @@ export type ScheduleRow = {
   report: ScheduledReport
   format: ReportFormat
   every: Every
-  dating: Dating
+  dating: ReportDate
   language: Language
   /** Ids of users. */
   recipients: string[]

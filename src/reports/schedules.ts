@@ -21,7 +21,7 @@ import {
   type ScheduleRow,
   updatePaused,
 } from './schedule-store.ts'
-import { type Dating, type ReportFormat, reportFormats, reportPermissions } from './write.ts'
+import { type ReportDate, type ReportFormat, reportFormats, reportPermissions } from './write.ts'
 
 /** The schedules of a merchant or the operator's own (null); `isOperators`: as the operator sees them. */
 export type Scope = { merchantId: string | null; isOperators: boolean }
@@ -61,7 +61,7 @@ export type NewSchedule = {
   report: ScheduledReport
   format: ReportFormat
   every: Every
-  by: Dating
+  by: ReportDate
   language: Language
   recipients: string[]
 }

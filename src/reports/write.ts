@@ -35,15 +35,15 @@ export const reportPermissions = {
 } as const satisfies Record<ReportName, string>
 
 /** The date that puts a payment or a withdrawal in a period: of its creation, payment, or posting in the ledger. */
-export const datings = ['created', 'paid', 'posted'] as const
-export type Dating = (typeof datings)[number]
+export const reportDates = ['created', 'paid', 'posted'] as const
+export type ReportDate = (typeof reportDates)[number]
 
 export type ReportRequest = {
   merchant: { id: string; name: string }
   report: ReportName
   format: ReportFormat
   period: Period
-  by: Dating
+  by: ReportDate
   language: Language
 }
 

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Explanation, explainRecord } from '../../src/explain/explain.ts'
-import { type DistantBank, startDistantBank } from '../support/payouts.ts'
+import { type RemoteBank, startRemoteBank } from '../support/payouts.ts'
 import { payOne } from '../support/refunds.ts'
 import { smallestTransaction } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
 
-let bank: DistantBank
+let bank: RemoteBank
 
 beforeAll(async () => {
-  bank = await startDistantBank()
+  bank = await startRemoteBank()
 })
 afterAll(async () => await bank.stop())
 

@@ -7,7 +7,7 @@ import { sendBackJob } from '../../src/suspense/place.ts'
 import { sendRefundJob } from '../../src/transactions/refund/refund.ts'
 import { settleUnattributedJob } from '../../src/transactions/settle-unattributed.ts'
 import { sendJob } from '../../src/withdrawals/send.ts'
-import { type DistantBank, startDistantBank } from '../support/payouts.ts'
+import { type RemoteBank, startRemoteBank } from '../support/payouts.ts'
 import { fetchRefundable, payOne, refund, returnsOf } from '../support/refunds.ts'
 import { payWithFault } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
@@ -25,10 +25,10 @@ import {
 // Every kind of outgoing money at a PSP that loses answers, refuses requests or contradicts itself. The worst PSP loses
 // the answer to a request, then refuses the repeat with the same id, and denies knowing it.
 
-let bank: DistantBank
+let bank: RemoteBank
 const logged: Record<string, unknown>[] = []
 beforeAll(async () => {
-  bank = await startDistantBank({ onLog: (line) => logged.push(line) })
+  bank = await startRemoteBank({ onLog: (line) => logged.push(line) })
   bank.sendCallbacks(false)
   await fund(bank.service, 100_000)
 })

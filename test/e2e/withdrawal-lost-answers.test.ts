@@ -2,16 +2,16 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Disturbance } from '../../simulator/disturb.ts'
 import { sql } from '../../src/db/sql.ts'
 import { toTxid } from '../../src/pix/ids.ts'
-import { type DistantBank, startDistantBank } from '../support/payouts.ts'
+import { type RemoteBank, startRemoteBank } from '../support/payouts.ts'
 import { createRandom, lengthOf } from '../support/random.ts'
 import { balanceChanges, expectLedgerConsistent, fund, runChecksUntil, withdraw } from '../support/withdrawals.ts'
 
 const count = lengthOf({ short: 30, long: 1_000 })
 const outcomes: Disturbance[] = ['none', 'time_out_before', 'time_out_after', 'error_500']
 
-let bank: DistantBank
+let bank: RemoteBank
 beforeAll(async () => {
-  bank = await startDistantBank()
+  bank = await startRemoteBank()
   await fund(bank.service, 1_000 * count)
 })
 afterAll(async () => await bank.stop())

@@ -8,7 +8,7 @@ import { sql } from '../../src/db/sql.ts'
 import { cents } from '../../src/lib/money.ts'
 import { toTxid } from '../../src/pix/ids.ts'
 import { eventsOf } from '../support/payments.ts'
-import { type DistantBank, startDistantBank } from '../support/payouts.ts'
+import { type RemoteBank, startRemoteBank } from '../support/payouts.ts'
 import type { TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
@@ -25,11 +25,11 @@ import {
   withdraw,
 } from '../support/withdrawals.ts'
 
-let bank: DistantBank
+let bank: RemoteBank
 let service: TestService
 
 beforeAll(async () => {
-  bank = await startDistantBank()
+  bank = await startRemoteBank()
   service = bank.service
   await fund(service, 500_000_000)
 })

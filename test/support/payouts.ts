@@ -8,7 +8,7 @@ import { post } from './requests.ts'
 import { startTestService, type TestService } from './service.ts'
 import { withRenewedToken } from './withdrawals.ts'
 
-export type DistantBank = {
+export type RemoteBank = {
   service: TestService
   simulator: Simulator
   /** The bank's own database. */
@@ -25,11 +25,11 @@ export type DistantBank = {
 }
 
 /** A service whose bank is a server with a separate database. Requests and callbacks between them can be lost. */
-export async function startDistantBank({
+export async function startRemoteBank({
   onLog,
 }: {
   onLog?: (line: Record<string, unknown>) => void
-} = {}): Promise<DistantBank> {
+} = {}): Promise<RemoteBank> {
   const clock = manualClock()
   const database = await createTestDatabase()
   const requested: string[] = []

@@ -90,7 +90,7 @@ final class Gateway extends \WC_Payment_Gateway
             \WC_Admin_Settings::add_message(__('Guichê accepts the credentials.', 'guiche-for-woocommerce'));
         } catch (GuicheException $error) {
             /* translators: %s: an error message in English */
-            \WC_Admin_Settings::add_error(sprintf(__('Guichê does not accept the settings: %s', 'guiche-for-woocommerce'), $error->getMessage()));
+            \WC_Admin_Settings::add_error(sprintf(__('The check of these settings failed: %s', 'guiche-for-woocommerce'), $error->getMessage()));
         } catch (\InvalidArgumentException $error) {
             \WC_Admin_Settings::add_error($error->getMessage());
         }

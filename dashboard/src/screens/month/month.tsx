@@ -74,7 +74,7 @@ function MonthOf({ client }: { client: string }) {
           <Select
             label={t.by}
             size="xs"
-            data={Object.entries(t.datings).map(([value, label]) => ({ value, label }))}
+            data={Object.entries(t.reportDates).map(([value, label]) => ({ value, label }))}
             value={by}
             allowDeselect={false}
             onChange={(chosen) => filters.set({ by: chosen ?? '' })}

@@ -236,7 +236,7 @@ function Add({
         <Select
           {...adding.input('by')}
           label={t.by}
-          data={Object.entries(m.datings).map(([value, label]) => ({ value, label }))}
+          data={Object.entries(m.reportDates).map(([value, label]) => ({ value, label }))}
           allowDeselect={false}
         />
       )}

@@ -30,7 +30,7 @@ export const words = texts({
     noFees: 'No fees in this month',
     files: 'Files',
     by: 'Payments and withdrawals by',
-    datings: { posted: 'posting', paid: 'payment', created: 'creation' },
+    reportDates: { posted: 'posting', paid: 'payment', created: 'creation' },
     fileNames: {
       transactions: ['Transactions', 'Each payment with its payer, order, end-to-end id, fee and net amount.'],
       withdrawals: ['Withdrawals', 'Each withdrawal with its receiver and its fee.'],
@@ -73,7 +73,7 @@ export const words = texts({
     noFees: 'Nenhuma tarifa neste mês',
     files: 'Arquivos',
     by: 'Pagamentos e saques pela data de',
-    datings: { posted: 'lançamento', paid: 'pagamento', created: 'criação' },
+    reportDates: { posted: 'lançamento', paid: 'pagamento', created: 'criação' },
     fileNames: {
       transactions: ['Transações', 'Cada pagamento com pagador, pedido, end-to-end id, tarifa e valor líquido.'],
       withdrawals: ['Saques', 'Cada saque com recebedor e tarifa.'],
