@@ -1,7 +1,7 @@
 -- Why: money without a charge that it can be attributed to: without a txid, with an unknown one, or for a charge that is
 -- paid already. It is in suspense until it is sent back or attributed to a transaction (docs/suspense.md).
 
--- The same table as src/suspense/status.ts; a test keeps them equal.
+-- The same transitions as in src/suspense/status.ts; a test keeps them equal.
 create function suspense_moves_are_allowed(statuses text[]) returns boolean
   language sql immutable parallel safe
   return statuses[1] = 'held' and not exists (
@@ -20,7 +20,8 @@ create table suspense_payments (
   kind text not null check (kind in ('unattributed', 'duplicate')),
   acquirer text not null,
   end_to_end text not null,
-  -- As the payer's bank reported it: none of ours.
+  -- As the acquirer lists it, if it does. Of a duplicate it may be that of the charge that is paid already; of an
+  -- unattributed payment it named no charge of ours when the payment arrived.
   txid text,
   amount bigint not null check (amount > 0),
   paid_at timestamptz(3) not null,
@@ -47,7 +48,7 @@ create table suspense_payments (
   -- When the acquirer was last asked to return it, as in refunds.
   return_requested_at timestamptz(3),
   primary key (merchant_id, id),
-  -- However often an acquirer reports it.
+  -- One row for each payment, even if the acquirer reports it more than once.
   constraint suspense_payments_once unique (acquirer, end_to_end),
   foreign key (transaction_id, merchant_id) references transactions,
   foreign key (attributed_transaction_id, attributed_merchant_id) references transactions,
@@ -67,7 +68,7 @@ create index suspense_payments_open on suspense_payments ((status_dates[1])) whe
 create index suspense_payments_to_check on suspense_payments (status, check_at) where check_at is not null;
 create index suspense_payments_of_transaction on suspense_payments (transaction_id) where transaction_id is not null;
 create index suspense_payments_attributed on suspense_payments (attributed_transaction_id) where attributed_transaction_id is not null;
--- For the retention of personal data: the few that still name a payer.
+-- For the job that deletes personal data after the retention period: the few rows that still have a payer.
 create index suspense_payments_with_payer on suspense_payments (paid_at, id) where payer is not null;
 
 -- Disputes of payments without a transaction. Once its payment is attributed, a dispute becomes one of that transaction,
@@ -80,7 +81,7 @@ create table unattributed_disputes (
   end_to_end text not null,
   amount bigint not null,
   reason text,
-  -- As in disputes.
+  -- What the acquirer last reported: its own word, and how we read it.
   acquirer_status text,
   acquirer_state text not null
     check (acquirer_state in ('open', 'accepted', 'returned', 'rejected', 'canceled', 'unknown')),
@@ -94,8 +95,8 @@ create index unattributed_disputes_of_payment on unattributed_disputes (acquirer
 create index unattributed_disputes_undecided on unattributed_disputes (acquirer, opened_at)
   where acquirer_state in ('open', 'accepted', 'unknown');
 
--- Payments in an acquirer's list that name a charge of another cell (docs/scaling.md): an account is configured in two
--- cells. They are posted in their own cell; here they are only counted.
+-- Payments in an acquirer's list that name a charge of another cell, which is another installation with a database of
+-- its own (docs/scaling.md): the same account is configured in both. They are posted there, and only counted here.
 create table other_cell_payments (
   acquirer text not null,
   end_to_end text not null,

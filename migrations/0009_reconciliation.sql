@@ -1,4 +1,5 @@
--- Why: the ledger is compared with the acquirers' own lists: discrepancies, proposals, decisions, and days that were closed.
+-- Why: the ledger is compared with the acquirers' own lists: discrepancies (the table differences), proposals, decisions,
+-- and days that were closed.
 --
 -- All of it belongs to the service as a whole: a discrepancy may be about money that is no merchant's.
 
@@ -12,7 +13,8 @@ create table reconciliation_runs (
   ends_at timestamptz(3) not null,
   started_at timestamptz(3) not null,
   finished_at timestamptz(3),
-  -- interrupted: not all of the acquirer's lists could be read, so nothing was concluded from what is not in them.
+  -- interrupted: the run ended early, for the reason in error: a list could not be read, the service stopped. What it
+  -- had found is stored, and it resolved nothing.
   state text not null check (state in ('running', 'complete', 'interrupted')),
   error text,
   -- How many were compared and how many differ, by class; sums of the acquirer's side.
@@ -25,14 +27,14 @@ create index reconciliation_runs_last on reconciliation_runs (acquirer, kind, st
 create table differences (
   id uuid primary key,
   acquirer text not null,
-  -- The same table as src/reconciliation/classes.ts; a test keeps them equal. unreadable: an entry of the acquirer's list
-  -- that cannot be read is set aside for a person, so that the rest of the list is read.
+  -- The same classes as in src/reconciliation/classes.ts; a test keeps them equal, and docs/reconciliation.md explains
+  -- them. unreadable: an entry of the acquirer's list that cannot be read is left to a person; the rest is compared.
   class text not null check (class in (
     'late', 'missing_in_ledger', 'missing_at_acquirer', 'amount', 'fee', 'duplicate', 'unattributed', 'cut_off', 'return', 'payout', 'unreadable')),
   subject text not null check (subject in ('payment', 'return', 'payout')),
   -- By which the acquirer knows it: an endToEndId, or our id of a payout.
   reference text not null,
-  -- More than 1 where something new differs about what was corrected before.
+  -- 2, 3 … if the same entry differs again, in another way, after a correction.
   sequence smallint not null default 1,
   -- Null where it belongs to no merchant.
   merchant_id uuid,
@@ -40,7 +42,7 @@ create table differences (
   record_id uuid,
   -- When the money moved, by the acquirer's record, or else by ours.
   at timestamptz(3) not null,
-  -- Both are posted, on two days: nothing is to be done.
+  -- Both sides have it with the same amount, on different days. No action is necessary.
   is_timing boolean not null,
   -- The acquirer's side and ours; null where there is none.
   at_acquirer jsonb,
@@ -57,13 +59,16 @@ create table differences (
 );
 create index differences_open on differences (acquirer, class) where state = 'open';
 create index differences_at on differences (acquirer, at);
--- What was corrected of something that is compared again.
+-- Earlier corrections of a payment, return or payout that is compared again.
 create index differences_corrected on differences (acquirer, subject, reference) where state = 'confirmed';
 
--- While a run compares: one row for each entry of either side. Useless after a crash, hence unlogged.
+-- Only while a run compares: one row for each payment, return or payout, with what the acquirer has, what the ledger has,
+-- or both. One more row of subject 'mark' shows the run that a crash has not emptied the table: it is unlogged, because
+-- nothing needs its rows afterwards.
 create unlogged table reconciliation_pairs (
   run_id uuid not null,
   subject text collate "C" not null,
+  -- The endToEndId of the payment, also for its returns; of a payout our id.
   key text collate "C" not null,
   -- The transaction or withdrawal that the acquirer's side names.
   named_id uuid,

@@ -1,12 +1,12 @@
--- Why: people sign in to the dashboard: the operator's own, and those of merchants. An API client is no person, and a
--- person no client. Some actions need a second person.
+-- Why: people sign in to the dashboard: the operator's own, and those of merchants. API clients are programs and have
+-- their own table. Some actions need a second person.
 
 create table users (
   id uuid primary key,
   -- In lower case.
   email text not null,
   name text not null,
-  -- Null: one of the operator's people.
+  -- Null: one of the operator's people. Otherwise the merchant: clients has one row for each.
   merchant_id uuid references clients,
   role text not null,
   -- argon2id, with its parameters. Null: the person signs in at the identity provider.
@@ -24,11 +24,13 @@ create table users (
   totp_step bigint not null default 0,
   created_at timestamptz(3) not null,
   disabled_at timestamptz(3),
-  -- Who gave the person the link by which the password was last chosen, for the first time or after a reset, and when.
-  -- Null: the command line or the service. So nobody is the second person of their own request.
+  -- Who created the link with which the password was first chosen or reset, and when it was used. It stays as it was if
+  -- that account leads back to this user. Null: the command line, the service or the identity provider. Approvals read
+  -- it, so that nobody approves their own request with a second account.
   enrolled_by uuid references users,
   enrolled_at timestamptz(3),
-  -- Wrong codes in a row, and since when there were too many: no code counts until somebody resets the password.
+  -- The number of wrong codes in a row, and when it reached the limit: from then on no code is accepted until somebody
+  -- resets the password.
   totp_failures integer not null default 0,
   totp_locked_at timestamptz(3),
   constraint users_email_key unique (email),
@@ -65,9 +67,9 @@ create table sessions (
   created_at timestamptz(3) not null,
   seen_at timestamptz(3) not null,
   expires_at timestamptz(3) not null,
-  -- Its name where its cookie must not appear.
+  -- Identifies the session where its cookie must not appear, such as in the list of sessions.
   id uuid not null default gen_random_uuid() unique,
-  -- Browser and system in a few words, and the network that it began from, without the part that names the host.
+  -- The browser and the system in a few words, and the first part of the IP address from which it began (/24 or /48).
   device text,
   network text
 );
@@ -93,7 +95,7 @@ create table proposals (
   record_id uuid not null,
   -- Everything that the approval carries out; nothing is added later.
   content json not null,
-  -- As the audit log names people.
+  -- The actor as in the audit log, such as user:ana@example.com.
   proposed_by text not null,
   proposed_at timestamptz(3) not null,
   state text not null default 'open' check (state in ('open', 'approved', 'rejected', 'replaced')),

@@ -1,5 +1,5 @@
 -- Why: a merchant sells without code: a link that many customers pay, and a printed QR code at a counter.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 
 create table payment_links (
   merchant_id uuid not null references clients,

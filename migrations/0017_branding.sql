@@ -1,5 +1,5 @@
 -- Why: how a merchant's payment page looks, where it leads back to, and which sites may show it in a frame.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 
 create table brandings (
   merchant_id uuid primary key references clients,

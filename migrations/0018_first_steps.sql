@@ -1,4 +1,4 @@
 -- Why: the first screen has a list of first steps, which a person dismisses.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 
 alter table users add column first_steps_dismissed_at timestamptz(3);

@@ -1,5 +1,5 @@
 -- Why: people open the same filtered lists every day, so they name them.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 
 -- A named filter of a list, of one person. The query is that of the list's address, which has no personal data.
 create table saved_views (

@@ -1,5 +1,5 @@
 -- Why: a merchant's developers see what their program sent and which error it got, without the operator's log.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 --
 -- Every error and a sample of the successes, for seven days (src/requests). Values are redacted before they are
 -- written: no token, secret, document, name, e-mail address or other text of a caller is in these rows. They are

@@ -1,5 +1,5 @@
 -- Why: an accountant gets a report by e-mail when its period is over, once, without anybody thinking of it.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 
 create table report_schedules (
   -- The operator's own merchant for closed days.

@@ -1,6 +1,6 @@
 -- Why: a merchant defends a payment against a dispute with a text, proof of the delivery and files, and everybody sees which
 -- disputes still need an answer.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 
 -- When its defence was sent to the PSP or handed in there. Null: it still needs an answer. Null again if the PSP refuses it.
 alter table disputes add column answered_at timestamptz(3);

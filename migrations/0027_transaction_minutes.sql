@@ -1,5 +1,5 @@
 -- Why: the first screen compares today with the days before until the same minute, without reading their transactions.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 
 -- What became of the charges that a merchant created on a day until the end of a minute of that day. Only minutes in
 -- which something changed have a row, so the latest row before a minute has the figures of that minute. A job writes the

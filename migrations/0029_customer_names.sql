@@ -1,5 +1,5 @@
 -- Why: a merchant with a million transactions finds those of a name as fast as one with a thousand.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 
 -- How many transactions of a merchant have a customer of a name, up to a moment (docs/decisions/0020). A job reads them, so
 -- that a create writes nothing here.

@@ -1,6 +1,6 @@
 -- Why: the database may have lost the acquirer's reference of a withdrawal, and an acquirer may never show the code of a
 -- charge that was paid.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 -- Contracts: the new constraint allows all that the former one did.
 
 -- When the database lost commits while it was PROCESSING without a reference. Null for nearly all.

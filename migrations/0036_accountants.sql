@@ -1,6 +1,6 @@
 -- Why: a merchant's accountant reads reports and moves no money (src/users/roles.ts). Until now the least that could
 -- read them was `finance`, which may refund and withdraw. Earlier code does not know the role and gives it no permission.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 -- Contracts: the new check allows what the old one did, so every row already passes it.
 
 alter table users drop constraint users_role_of_side;

@@ -1,6 +1,6 @@
 -- Why: an owner's revoked right is one `grant` away, and a superuser needs none. These tables refuse changes to everybody,
 -- as the audit log does. One trigger per statement, on changes only: inserts cost nothing more.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 -- Contracts: no version changes these rows.
 
 create function refuse_kept_change() returns trigger language plpgsql as $$

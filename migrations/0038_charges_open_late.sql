@@ -1,5 +1,5 @@
 -- Why: charges that are still checked an hour after they expired are counted for an alert.
--- Runs with code since 0015.
+-- Compatible with code from migration 0015 on.
 -- Outside a transaction.
 -- Other charges are never in it: the first check of one that expires is five minutes after that.
 create index concurrently transactions_open_late on transactions (check_at)

@@ -76,10 +76,15 @@ it('refuses a database of a version before the first release', async () => {
   )
 })
 
-it('does not count other line endings as an edit', async () => {
-  await write('0003_lines.sql', 'select 1;\nselect 2;\n')
+it('does not count other line endings or comments as an edit', async () => {
+  await write('0003_lines.sql', '-- One.\nselect 1;\n  -- Two.\nselect 2;\n')
   await run()
-  await write('0003_lines.sql', 'select 1;\r\nselect 2;\r\n')
+  await write('0003_lines.sql', '-- The first.\r\nselect 1;\r\nselect 2;\r\n-- The end.')
+  expect(await run()).toEqual({ applied: [] })
+  await write('0003_lines.sql', '-- One.\nselect 1;\n  -- Two.\nselect 3;\n')
+  await expect(run()).rejects.toThrow(/0003_lines .* never edited/)
+  // As development versions recorded it: over the whole text.
+  await database.db.query(sql`update guiche_migrations set sha256 = repeat('a', 64) where number = 3`)
   expect(await run()).toEqual({ applied: [] })
 })
 
@@ -91,14 +96,14 @@ it('refuses a database that is newer than the code', async () => {
 
 it('accepts a database that a later version has expanded, until one contracts it', async () => {
   await run()
-  await write('0003_expand.sql', '-- Runs with code since 0002.\nalter table notes add note text;')
+  await write('0003_expand.sql', '-- Compatible with code from migration 0002 on.\nalter table notes add note text;')
   await run()
   await rm(`${folder}/0003_expand.sql`)
   expect(await run()).toEqual({ applied: [] })
   await checkSchema(database.db, { folder })
   expect(await findSchemaStatus(database.db, { folder })).toMatchObject({ state: 'newer', unknown: ['0003_expand'] })
-  await write('0003_expand.sql', '-- Runs with code since 0002.\nalter table notes add note text;')
-  await write('0004_contract.sql', '-- Runs with code since 0003.\nalter table notes drop body;')
+  await write('0003_expand.sql', '-- Compatible with code from migration 0002 on.\nalter table notes add note text;')
+  await write('0004_contract.sql', '-- Compatible with code from migration 0003 on.\nalter table notes drop body;')
   await run()
   await rm(`${folder}/0004_contract.sql`)
   expect(await run()).toEqual({ applied: [] })
@@ -183,24 +188,24 @@ const blocks = /^create (?:unique )?index (?!concurrently)|\badd (?:constraint|c
 
 /** What a migration after the first release must do and does not; null if nothing is missing. */
 function findFault(text: string): string | null {
-  const isOldCodeFine = /^-- Runs with code since \d{4}\.$/m.test(text)
+  const isOldCodeFine = /^-- Compatible with code from migration \d{4} on\.$/m.test(text)
   const statements = text.replace(/--.*$/gm, '')
   const newTables = (statements.match(/create table (\w+)/gi) ?? []).map((made) => made.split(' ')[2])
   const isOnNewTable = newTables.some((table) => new RegExp(`\\bon ${table}\\b`).test(statements))
-  if (!isOldCodeFine) return 'must say with which code it runs'
+  if (!isOldCodeFine) return 'must say which code is compatible'
   if (contracts.test(statements) && !/^-- Contracts: /m.test(text))
     return 'contracts the schema, and must say what made that possible'
   if (blocks.test(statements) && !isOnNewTable) return 'must build indexes concurrently, and add constraints not valid'
   return null
 }
 
-it('each migration after the first release says with which code it runs, and justifies what breaks older code or blocks writers', () => {
+it('each migration after the first release says which code is compatible with it, and justifies what breaks older code or blocks writers', () => {
   const lastOfFirstRelease = 15
   const later = readdirSync('migrations').filter((file) => Number(file.slice(0, 4)) > lastOfFirstRelease)
   expect(later.flatMap((file) => findFault(readFileSync(`migrations/${file}`, 'utf8')) ?? [])).toEqual([])
   // The check itself finds each fault, and accepts what is allowed.
-  const head = '-- Runs with code since 0013.\n'
-  expect(findFault('alter table notes add body text')).toMatch(/must say with which code/)
+  const head = '-- Compatible with code from migration 0013 on.\n'
+  expect(findFault('alter table notes add body text')).toMatch(/must say which code/)
   expect(findFault(`${head}alter table notes add body text`)).toBeNull()
   expect(findFault(`${head}alter table notes drop column body`)).toMatch(/contracts the schema/)
   expect(

@@ -164,8 +164,10 @@ function readMigration(folder: string, file: string): Migration {
     throw new Error(`${file} is not a valid migration name: use NNNN_what_it_does.sql, in lower case`)
   // Git may have changed the line endings on this machine; that is not an edit.
   const text = readFileSync(`${folder}/${file}`, 'utf8').replaceAll('\r\n', '\n')
-  const sha256 = createHash('sha256').update(text).digest('hex')
-  const since = /^-- Runs with code since (\d{4})\.$/m.exec(text)?.[1]
+  // A comment may be corrected later: it changes nothing in the database.
+  const statements = text.replace(/^ *--.*\n?/gm, '')
+  const sha256 = `${ofStatements}${createHash('sha256').update(statements).digest('hex')}`
+  const since = /^-- Compatible with code from migration (\d{4}) on\.$/m.exec(text)?.[1]
   return {
     number: Number(number),
     name: file.slice(0, -'.sql'.length),
@@ -175,6 +177,9 @@ function readMigration(folder: string, file: string): Migration {
     isOutsideTransaction: /^-- Outside a transaction\.$/m.test(text),
   }
 }
+
+/** A hash without this prefix was recorded by a development version and includes the comments: it is not compared. */
+const ofStatements = 'statements:'
 
 async function createTable(client: pg.PoolClient): Promise<void> {
   await client.query(`
@@ -206,9 +211,10 @@ function compare(migrations: Migration[], applied: Applied[]): SchemaStatus {
   }
   applied.slice(0, migrations.length).forEach((row, index) => {
     const migration = migrations[index]
-    if (row.number === migration?.number && row.name === migration.name && row.sha256 === migration.sha256) return
+    const hasHash = row.sha256 === migration?.sha256 || !row.sha256.startsWith(ofStatements)
+    if (row.number === migration?.number && row.name === migration.name && hasHash) return
     throw new Error(
-      `migration ${migration?.name} differs from the one applied to the database (${row.name}): an applied migration is never edited. Restore its file and write a new one.`,
+      `migration ${migration?.name} differs from the one applied to the database (${row.name}): the statements of an applied migration are never edited. Restore its file and write a new one.`,
     )
   })
   const unknown = applied.slice(migrations.length)

@@ -348,7 +348,7 @@ async function buildNextVersion(): Promise<string> {
   for (const name of ['src', 'dashboard']) await symlink(resolve(name), join(folder, name))
   const last = (await readdir('migrations')).sort().at(-1)?.slice(0, 4)
   const expansions = expandedTables.map((table) => `alter table ${table} add of_next_version text;`)
-  const text = [`-- Runs with code since ${last}.`, ...expansions].join('\n')
+  const text = [`-- Compatible with code from migration ${last} on.`, ...expansions].join('\n')
   await writeFile(join(folder, 'migrations/9999_next_version.sql'), text)
   return join(folder, 'dist')
 }
