@@ -4,8 +4,9 @@ export function shareLanguage(): void {
     if (!(target instanceof HTMLInputElement) || !target.matches('.vp-code-group input')) return
     const title = labelOf(target)
     if (title === undefined) return
-    localStorage.setItem(storageKey, title)
-    // Groups above may become higher or lower: the one that was clicked stays where it is.
+    storeLanguage(title)
+    // Groups above may change their height. The page is scrolled by the difference, so that the clicked group stays at
+    // the same place on the screen.
     const { top } = target.getBoundingClientRect()
     chooseLanguage(title)
     scrollBy({ top: target.getBoundingClientRect().top - top, behavior: 'instant' })
@@ -14,11 +15,26 @@ export function shareLanguage(): void {
 
 /** Chooses the reader's language in all groups of the page that is shown. */
 export function restoreLanguage(): void {
-  const title = localStorage.getItem(storageKey)
+  const title = readLanguage()
   if (title !== null) chooseLanguage(title)
 }
 
 const storageKey = 'guiche-sample-language'
+
+/** A browser that blocks the data of sites throws at each use of localStorage: the choice then ends with the page. */
+function storeLanguage(title: string): void {
+  try {
+    localStorage.setItem(storageKey, title)
+  } catch {}
+}
+
+function readLanguage(): string | null {
+  try {
+    return localStorage.getItem(storageKey)
+  } catch {
+    return null
+  }
+}
 
 function chooseLanguage(title: string): void {
   for (const group of document.querySelectorAll('.vp-code-group')) {
