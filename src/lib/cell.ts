@@ -1,12 +1,12 @@
 import { newUuid } from './secrets.ts'
 
 /**
- * A cell is a whole installation of its own, with its merchants, PSP accounts and database (docs/scaling.md). Its name
- * is in everything that it gives out, at a fixed place, so that a proxy can route by comparing a few characters:
+ * A cell is a whole installation of its own, with its merchants, PSP accounts and database (docs/scaling.md). What it
+ * issues carries its name at a fixed place, so that a proxy can route by comparing a few characters:
  *
  * | what | where | cell `a` |
  * |---|---|---|
- * | ids, hence txids | first 6 hex digits, which are the name in base64url; a mark in 5 others | `6bffffce-…-4ce1-…` |
+ * | ids, hence txids | first 6 hex digits, which are the name in base64url; 5 others are constant | `6bffffce-…-4ce1-…` |
  * | payment pages | the token begins with the id, in base64url, so it begins with the name | `/pay/a___…` |
  * | client ids | after `gc_` | `gc_a_…` |
  * | addresses of callbacks | before the secret | `/callbacks/<acquirer>/a.…` |
