@@ -43,7 +43,7 @@ const fields = {
   offers: {
     payouts: Type.Boolean(),
     disputes: Type.Boolean(),
-    /** Defences against disputes, in the form of the simulator: see docs/acquirers.md. */
+    /** Defences against disputes, in the form of the simulator (`hasDefences` in docs/simulator.md). */
     defences: Type.Boolean(),
     /** The form in which it reports the account's balance. */
     balance: Type.Enum(['none', 'efi', 'inter', 'sicoob']),
