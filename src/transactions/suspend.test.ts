@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { settleDepsWith } from '../../test/support/acquirer.ts'
 import { chargeMany, openQuietBank, type QuietBank } from '../../test/support/payments.ts'
@@ -57,7 +58,9 @@ it('does not treat a payment of another transaction as a duplicate', async () =>
   const merchantId = client?.merchant_id ?? ''
   const [one, other] = await chargeMany(service, 2)
   if (!one || !other) throw new Error('two charges are there')
-  const deps = settleDepsWith(service, async (request) => await bank.handle(request))
+  const warnings: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
+  const deps = settleDepsWith(service, async (request) => await bank.handle(request), { log })
   for (const { id, uri } of [one, other]) {
     const { endToEndId } = await bank.payQuietly(uri)
     await settleTransaction(deps, { merchantId, id, reported: { acquirer: 'simulator', endToEndId } })
@@ -69,6 +72,9 @@ it('does not treat a payment of another transaction as a duplicate', async () =>
   if (!payment) throw new Error('the bank knows its payments')
   // The bank leaves the txid out, and lists the payment in both charges.
   await suspendDuplicate(deps, { merchantId, id: one.id, acquirer, payment: { ...payment, txid: null } })
+  // It is the only payment of the other transaction.
+  await suspendDuplicate(deps, { merchantId, id: other.id, acquirer, payment })
+  expect(warnings).toEqual([])
   expect(await service.db.query(sql`select from suspense_payments where end_to_end = ${payment.endToEndId}`)).toEqual(
     [],
   )

@@ -21,21 +21,24 @@ type Duplicate = { merchantId: string; id: string; acquirer: Pick<Acquirer, 'nam
 
 /**
  * Places in suspense a confirmed payment of a transaction that another payment has already paid; from there it is sent
- * back. Safe to repeat. It has its own commit: locking accounts for this after those of recorded payments would break
- * the order of locks.
+ * back. Places nothing if the payment has paid this transaction or another one. Safe to repeat. It uses a database
+ * transaction of its own: the one that records payments has already locked accounts, and locking more of them
+ * afterwards could deadlock.
  */
 export async function suspendDuplicate(deps: Deps, { merchantId, id, acquirer, payment }: Duplicate): Promise<void> {
-  await deps.db.transaction(async (tx) => {
-    // Under the lock of the process that records it (settle.ts): a payment without a txid may also be listed in the
-    // charge that it pays.
+  const isPlaced = await deps.db.transaction(async (tx) => {
+    // A PSP may list a payment without a txid in several charges, also in the one that it pays. `recordPayments`
+    // (settle.ts) takes the same lock, so this reads whether the payment has already paid one of them.
     const [paid] = payment.txid === null ? await lockPaidBy(tx, [payment.endToEndId]) : []
-    if (paid?.acquirer === acquirer.name && paid.id !== id) return
+    if (paid?.acquirer === acquirer.name && paid.id !== id) return false
     const row = await lockTransaction(tx, merchantId, id)
     assert(row?.end_to_end, 'a transaction with a second payment has a first')
-    if (row.end_to_end === payment.endToEndId) return
+    if (row.end_to_end === payment.endToEndId) return false
     const suspended = { acquirer, payment, kind: 'duplicate', merchantId, transactionId: id } as const
     await placeInSuspense(tx, [suspended], deps.clock.now())
+    return true
   })
+  if (!isPlaced) return
   const { endToEndId } = payment
   deps.log.warn({ transactionId: id, acquirer: acquirer.name, endToEndId }, 'a transaction was paid a second time')
 }
