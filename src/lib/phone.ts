@@ -32,12 +32,12 @@ export function isLandlinePhone(text: string): boolean {
 
 /**
  * The digits by which two spellings of a phone number compare equal. The country code 55 and the trunk prefix 0 are
- * dropped if a Brazilian number of ten or eleven digits remains. 55 is also an area code (Santa Maria), so `(55)
- * 99999-9999` keeps it.
+ * dropped, each or both, if a Brazilian number of ten or eleven digits remains. People write both in either order, such
+ * as `+55 (011) 98765-4321`. 55 is also an area code (Santa Maria), so `(55) 99999-9999` keeps it.
  */
 export function phoneDigits(text: string): string {
   const digits = text.replace(/[^0-9]/g, '')
-  return digits.replace(/^(?:55|0)(?=[1-9]\d{9,10}$)/, '')
+  return digits.replace(/^0?(?:55)?0?(?=[1-9]\d{9,10}$)/, '')
 }
 
 function phoneType(text: string) {

@@ -33,7 +33,7 @@ const seeds: Record<string, { body?: object; statuses?: readonly string[]; creat
   'joao-000': {
     body: {
       amount: 10_000_000,
-      customer: customer({ name: 'Joa\u0303o da Silva', document: '12abc34501de35', landline: '1133334444' }),
+      customer: customer({ name: 'Joa\u0303o da Silva', document: '12abc34501de35', landline: '+55 (011) 3333-4444' }),
     },
     createdAt: at('10T12:00:00.001'),
   },
@@ -165,6 +165,7 @@ describe('a filter', () => {
     ['customerPhone=(11)%2098765-4321', ['maria-00']],
     ['customerPhone=011%2098765.4321', ['maria-00']],
     ['customerPhone=%2B55%2011%203333-4444', ['joao-000']],
+    ['customerPhone=%2B55%20(011)%203333-4444', ['joao-000']],
     ['customerPhone=987654321', []],
     ['customerPhone=0', []],
 
