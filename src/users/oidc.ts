@@ -126,7 +126,9 @@ export function createOidcClient(
         pkceCodeVerifier: pending.codeVerifier,
         idTokenExpected: true,
       }).catch((error: unknown) => {
-        throw signInFailed(toFault(error), { cause: error })
+        // Another state belongs to another sign-in, which another tab or another site began.
+        const isOwn = url.searchParams.get('state') === pending.state
+        throw signInFailed(isOwn ? toFault(error) : 'expired', { cause: error })
       })
       const claims = tokens.claims()
       if (!claims) throw signInFailed('provider_unavailable')
@@ -166,14 +168,13 @@ function withoutSlash(url: string): string {
   return url.replace(/\/$/, '')
 }
 
-/** Whether the browser may begin again, or the provider is at fault. */
+/** Why the provider's answer to this sign-in signs nobody in. */
 function toFault(error: unknown): SignInFault {
   const { code, error: named } = error as { code?: unknown; error?: unknown }
   if (code === 'OAUTH_AUTHORIZATION_RESPONSE_ERROR')
     return named === 'access_denied' ? 'cancelled' : 'provider_unavailable'
-  // Not the answer to this browser's request; or a code that was used or has expired.
-  if (code === 'OAUTH_INVALID_RESPONSE' || named === 'invalid_grant') return 'expired'
-  return 'provider_unavailable'
+  // The code was used already, or has expired. Anything else is the provider's fault, or that of our settings.
+  return named === 'invalid_grant' ? 'expired' : 'provider_unavailable'
 }
 
 /** What counts as a second factor (RFC 8176), besides `mfa`: something known or inherent, and something possessed. */
