@@ -60,7 +60,10 @@ function describe(described: Described, status: string) {
         description:
           'Received. Answer within 15 seconds. After anything else the event is sent again later, until the attempts end',
       },
-      410: { description: 'No further attempts for this event' },
+      410: {
+        description:
+          'No further attempts for this event. A webhook endpoint that answers 410 is disabled: it receives no more events, and its unfinished deliveries are canceled',
+      },
     },
   }
 }
