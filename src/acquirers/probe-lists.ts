@@ -24,12 +24,12 @@ function isEmptyList({ answer, body }: Answered): boolean {
 }
 
 function emptyList(result: Answered, isUnknownPath: (result: ProbeResult) => boolean): Finding {
-  const line = `the list of the last day is answered ${refusal(result)}`
+  const line = `the PSP answers the request for the last day’s list with ${refusal(result)}`
   if (!isUnknownPath(result)) return ok('payments', `${line}: read as an empty list`)
   return {
     subject: 'payments',
     state: 'warning',
-    said: `${line}, as is a path that does not exist: check again on a day with a payment`,
+    said: `${line}, and a path that does not exist with the same: check again on a day with a payment`,
     setting: 'overrides.paths.pix',
   }
 }
@@ -68,22 +68,23 @@ export function disputes(result: ProbeResult): Finding {
 function pages(body: Json, pageSize: number): Finding {
   const paging = record(record(body, 'parametros'), 'paginacao')
   const [page, size] = [count(paging, 'paginaAtual'), count(paging, 'itensPorPagina')]
-  if (page === null)
-    return {
-      subject: 'pages',
-      state: 'warning',
-      said: 'the PSP does not say how many pages there are: read until a page is not full',
-      setting: null,
-    }
-  if (page !== 0) return missing('pages', `page 0 was requested, and the PSP returned page ${page}`, null)
+  if (page !== null && page !== 0)
+    return missing('pages', `page 0 was requested, and the PSP returned page ${page}`, null)
   if (size !== null && size < pageSize)
     return {
       subject: 'pages',
       state: 'warning',
-      said: `${size} entries to a page and not ${pageSize}`,
+      said: `the PSP returns ${size} entries per page, but ${pageSize} were requested`,
       setting: `overrides.list.pageSize: ${size}`,
     }
-  return ok('pages', `from zero, ${size ?? pageSize} entries to a page`)
+  if (count(paging, 'quantidadeDePaginas') === null)
+    return {
+      subject: 'pages',
+      state: 'warning',
+      said: 'the PSP does not report the number of pages: a list is read until a page is not full',
+      setting: null,
+    }
+  return ok('pages', `numbered from zero, ${size ?? pageSize} entries per page`)
 }
 
 function times(body: Json): Finding {

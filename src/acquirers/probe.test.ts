@@ -238,6 +238,20 @@ describe('what is missing is reported with the setting to change', () => {
       { state: 'warning', setting: 'overrides.list.pageSize: 50' },
     ],
     [
+      'lists without the number of their pages',
+      'pages',
+      (request, answer) =>
+        isList(request) ? json(200, { parametros: { paginacao: { paginaAtual: 0 } }, pix: [] }) : answer,
+      { state: 'warning', said: expect.stringContaining('read until a page is not full'), setting: null },
+    ],
+    [
+      'lists with the number of their pages, but without the page',
+      'pages',
+      (request, answer) =>
+        isList(request) ? json(200, { parametros: { paginacao: { quantidadeDePaginas: 1 } }, pix: [] }) : answer,
+      { state: 'ok' },
+    ],
+    [
       'pages from one',
       'pages',
       (request, answer) =>
