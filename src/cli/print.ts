@@ -10,15 +10,25 @@ type How = {
 
 /** Prints a command's result: a table and a note for a person, JSON for a program. */
 export function print(value: object | object[], { json, shown = value, note, empty = 'none' }: How): void {
-  if (json) write(`${JSON.stringify(value, null, 2).replace(/[^\P{C}\n]/gu, '?')}\n`)
+  if (json) write(`${toJson(value)}\n`)
   else write(`${Array.isArray(shown) ? toTable(shown, empty) : toLines(shown)}${note ? `\n${note}\n` : ''}`)
+}
+
+/** JSON with the characters that {@link toPlain} replaces as escapes: a program reads the value itself. */
+function toJson(value: object): string {
+  // Outside of strings there are only line breaks.
+  return JSON.stringify(value, null, 2).replace(/[^\P{C}\n]/gu, (character) =>
+    Array.from({ length: character.length }, (_, index) => {
+      return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`
+    }).join(''),
+  )
 }
 
 export function write(text: string): void {
   process.stdout.write(text)
 }
 
-/** Replaces control characters: text from merchants, banks and payers must not control a terminal. */
+/** Replaces control, format and private-use characters (`\p{C}`): text from merchants, banks and payers must not control a terminal. */
 export function toPlain(text: string): string {
   return text.replace(/\p{C}/gu, '?')
 }
