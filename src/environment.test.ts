@@ -16,6 +16,24 @@ it('warns of real money in the embedded PostgreSQL', () => {
   for (const environment of ['simulated', 'sandbox'] as const) expect(warnings(environment)).toEqual([])
 })
 
+it.each([
+  ['', true],
+  ['?sslmode=disable', true],
+  ['?ssl=0', true],
+  ['?sslmode=disable&ssl=true', true],
+  ['?sslmode=prefer', false],
+  ['?sslmode=require', false],
+  ['?sslmode=verify-full', false],
+  ['?ssl=true', false],
+  ['?ssl=no-verify', false],
+  ['?sslrootcert=/etc/ca.pem', false],
+])('warns of a database on another machine without TLS: %s %s', (query, isWarned) => {
+  const lines: unknown[] = []
+  const config = readConfig({ DATABASE_URL: `postgres://db.example.com/guiche${query}` })
+  warnOfUnsafeSettings({ config, environment: 'sandbox', log: { warn: (line: unknown) => lines.push(line) } })
+  expect(lines).toEqual(isWarned ? [expect.stringContaining('without TLS')] : [])
+})
+
 describe('a database', () => {
   let database: TestDatabase
 

@@ -204,13 +204,19 @@ export function warnOfUnsafeSettings({
 function isRemoteInClear(databaseUrl: string): boolean {
   const { hostname, searchParams } = new URL(databaseUrl)
   const host = searchParams.get('host') ?? hostname
-  const mode = searchParams.get('sslmode')
   // A host that is a path is a Unix socket.
+  return host !== '' && !host.startsWith('/') && !isLoopback(host) && !usesTls(searchParams)
+}
+
+/** As node-postgres reads the address: with every `sslmode` other than `disable`, it connects with TLS or not at all. */
+function usesTls(parameters: URLSearchParams): boolean {
+  const mode = parameters.get('sslmode')
+  if (mode) return mode !== 'disable'
+  const hasFile = ['sslcert', 'sslkey', 'sslrootcert'].some((name) => parameters.get(name))
   return (
-    host !== '' &&
-    !host.startsWith('/') &&
-    !isLoopback(host) &&
-    (mode === null || ['disable', 'allow', 'prefer'].includes(mode))
+    hasFile ||
+    parameters.get('sslnegotiation') === 'direct' ||
+    ['true', '1', 'no-verify'].includes(parameters.get('ssl') ?? '')
   )
 }
 
