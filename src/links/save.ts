@@ -35,7 +35,10 @@ export async function createLink(deps: Deps, { merchantId, id, input, by }: Savi
   })
 }
 
-/** Refuses other content than the link has, or a slug that another link has. */
+/**
+ * Called if the id or the slug exists already. Accepts a repeat of the request that created the link. Throws if the
+ * content differs from that of the link, or if another link has the slug.
+ */
 function replay(first: LinkRow | null, requested: LinkRow, { slug }: LinkInput): void {
   if (!first) throw invalidFields([slugTaken])
   // Without a slug, a request means a random one.
@@ -55,7 +58,7 @@ function contentOf(row: LinkRow) {
 /**
  * Replaces the content of a link.
  *
- * @param changedAt of the link that the person has read
+ * @param changedAt `changedAt` of the version that the person has read
  * @throws {AppError} `not_found`, `validation_failed`, `change_not_possible` if somebody has changed it since
  */
 export async function changeLink(
@@ -127,7 +130,11 @@ function check(row: LinkRow, { hasStaticCode }: LinkInput, before: Before): void
   if (isStatic && row.expires_at !== null)
     errors.push({ field: 'expiresAt', code: 'not_offered', message: 'is not possible with a static code' })
   if (before.static_txid !== null && row.amount !== before.amount)
-    errors.push({ field: 'amount', code: 'not_offered', message: 'is printed in the static code and cannot change' })
+    errors.push({
+      field: 'amount',
+      code: 'not_offered',
+      message: 'cannot change: the link has a static code, which may be printed',
+    })
   if (errors.length > 0) throw invalidFields(errors)
 }
 
@@ -135,7 +142,7 @@ const slugTaken: FieldError = { field: 'slug', code: 'duplicate', message: 'is t
 const tooMany: FieldError = {
   field: 'title',
   code: 'too_many',
-  message: `cannot be added: a merchant has at most ${linksMax} links`,
+  message: `belongs to a new link, but a merchant has at most ${linksMax} links`,
   limit: linksMax,
 }
 
