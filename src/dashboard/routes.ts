@@ -42,9 +42,9 @@ export type DashboardDeps = LiveDeps &
   Parameters<typeof registerWebhookScreenRoutes>[1]
 
 /**
- * Request bodies of the dashboard's API may only have the fields of their schema. Its routes ship with the page that
- * calls them, so an unknown field is an attempt to change or record something else. Call it before the routes are
- * registered.
+ * Request bodies of the dashboard's API may only have the fields of their schema at their top level. Its routes ship
+ * with the page that calls them, so an unknown field is an attempt to change or record something else. Call it before
+ * the routes are registered.
  */
 export function refuseUnknownFields(app: Server): void {
   app.addHook('onRoute', (route) => {
@@ -55,7 +55,7 @@ export function refuseUnknownFields(app: Server): void {
 }
 
 /**
- * The dashboard's own API, besides the merchants' API, which its sessions may use as well. It changes with the
+ * Registers the API that only the dashboard uses. Its sessions may also use the merchants' API. It changes with the
  * dashboard, which the same process serves.
  */
 export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void {

@@ -14,7 +14,11 @@ export async function findDiscrepancy(db: Db, id: string): Promise<ListedDiffere
   })
 }
 
-/** Carries out what is proposed about a discrepancy. The errors are those of `confirmDifference`. */
+/**
+ * Carries out what is proposed about a discrepancy.
+ *
+ * @throws {AppError} `not_found`, and the errors of `confirmDifference`
+ */
 export async function confirmDiscrepancy(
   deps: SettleDeps,
   { id, ...decision }: Parameters<typeof confirmDifference>[1],

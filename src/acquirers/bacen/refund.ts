@@ -42,10 +42,12 @@ function toPath({ paths }: Deps, { endToEndId, refundId }: RefundId): string {
 
 function readRefund({ clock }: Deps, requested: RefundId & Partial<RefundInput>, body: Json): MoneyOut {
   const refunded = amount(body, 'valor')
-  // Case may differ: some PSPs change it.
+  // Some PSPs return the id in another letter case.
   const isOther = (text(body, 'id') ?? requested.refundId).toLowerCase() !== requested.refundId.toLowerCase()
   if (isOther || refunded === null || (requested.amount !== undefined && refunded !== requested.amount)) {
-    throw new AcquirerUnavailable('The acquirer answered with another refund than the requested one')
+    throw new AcquirerUnavailable(
+      'The acquirer answered with a refund that does not match the requested one, or that cannot be read',
+    )
   }
   const endToEndId = text(body, 'rtrId')
   const status = text(body, 'status')
