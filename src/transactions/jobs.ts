@@ -15,7 +15,7 @@ import { pollReturns } from './dispute/poll-returns.ts'
 import { checkReturnsJob } from './dispute/returns.ts'
 import { foldChanges, hasChangesToFold } from './list/count-store.ts'
 import { verifyCountsDaily } from './list/counts.ts'
-import { countMinutes } from './list/minutes.ts'
+import { writeMinuteTotals } from './list/minutes.ts'
 import { countAllNames, verifyNamesDaily } from './list/names.ts'
 import { pollPayments, settleJob, settleListedPayment } from './poll.ts'
 import { sendRefundJob } from './refund/refund.ts'
@@ -51,7 +51,7 @@ export function transactionJobs(deps: SettleDeps, inBackground: SettleDeps): Rec
     'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(inBackground, stopping),
     'transactions.count-names': async (_, stopping) => await countAllNames(inBackground, stopping),
     'transactions.verify-names': async (_, stopping) => await verifyNamesDaily(inBackground, stopping),
-    'transactions.count-minutes': async (_, stopping) => await countMinutes(inBackground, stopping),
+    'transactions.count-minutes': async (_, stopping) => await writeMinuteTotals(inBackground, stopping),
     [sendRefundJob]: async (payload) => await sendRefund(deps, Value.Parse(KeyPayload, payload)),
     [checkReturnsJob]: async (payload) => await checkReturns(deps, Value.Parse(KeyPayload, payload)),
     [settleJob]: async (payload) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import type { Explanation } from '../../src/explain/explain.ts'
-import { countMinutes } from '../../src/transactions/list/minutes.ts'
+import { writeMinuteTotals } from '../../src/transactions/list/minutes.ts'
 import { decide, dispute, pollUntil } from '../support/disputes.ts'
 import { charge, chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { payOne, refund, setFixedFee, untilRefund } from '../support/refunds.ts'
@@ -382,7 +382,7 @@ describe('the overview of a later day', () => {
       async () =>
         (await service.db.query(sql`select from jobs where name = 'transactions.count-minutes'`)).length === 0,
     )
-    for (let times = 0; times < 2; times += 1) await countMinutes(service)
+    for (let times = 0; times < 2; times += 1) await writeMinuteTotals(service)
     const early = await readAt(before + 60_000)
     const late = await readAt(before + 5 * 60_000)
     const paid = early.days.at(-2)?.paid ?? 0

@@ -16,7 +16,7 @@ export async function listMerchantsOf(db: Db, day: string): Promise<string[]> {
  * Reads all charges of a merchant's day, and writes for each minute with a change what had become of them by its end.
  * Minutes count from the beginning of the day.
  */
-export async function insertMinutes(tx: Tx, merchantId: string, day: string): Promise<void> {
+export async function insertMinuteTotals(tx: Tx, merchantId: string, day: string): Promise<void> {
   const { from, to } = windowOf(day)
   await tx.query(sql`
     insert into transaction_minutes (merchant_id, day, minute, created, created_amount, paid, paid_amount, failed)
@@ -38,7 +38,7 @@ export async function insertMinutes(tx: Tx, merchantId: string, day: string): Pr
     on conflict do nothing`)
 }
 
-export async function deleteMinutesBefore(db: Db, day: string): Promise<void> {
+export async function deleteMinuteTotalsBefore(db: Db, day: string): Promise<void> {
   await db.query(sql`delete from transaction_minutes where day < ${day}::date`)
 }
 

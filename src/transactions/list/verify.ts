@@ -8,8 +8,8 @@ import type { Clock } from '../../lib/clock.ts'
 const verifyEveryMs = 24 * 60 * 60_000
 
 /**
- * Verifies, unless a run finished within the last day, in any process. An interrupted run starts again with the next
- * process.
+ * Runs `verify`, unless a run finished within the last 24 hours, in any process. An interrupted run starts again with
+ * the next process.
  *
  * @param setting keeps when the last run finished
  */
