@@ -42,7 +42,7 @@ export type Service = {
   baseUrl: string
   /** The sandbox client's credentials, shown once at the first start that serves requests. */
   newSandbox: SandboxFile | null
-  /** The link for creating the dashboard's first admin; null once there is one, and where this process makes none. */
+  /** The link for creating the dashboard's first admin; null if there is one, or if this process invites none. */
   firstAdminUrl: string | null
   acquirers: string[]
   /** No real money moves. */
@@ -84,6 +84,7 @@ export async function startService({
       log.warn('SECRET_KEY is not set: a generated key is stored in the database, next to the secrets that it protects')
     }
 
+    // A cell is one of several installations that share an address. A database belongs to one cell for ever.
     const cell = await claimCell(db, config.cell)
 
     const registry = new Registry()
@@ -106,6 +107,7 @@ export async function startService({
     stops.push(network.close)
     warnOfUnsafeSettings({ config, log, environment: network.environment })
     observeAcquirers({ registry, clock, acquirers: network.acquirers })
+    // An exchange is a request to an acquirer with its outcome. It is recorded without its content, and measured.
     const recorder = { write: createExchangeWriter({ db, log }), observe: createRequestObserver(registry), clock }
     const recorded = network.acquirers.map((one) => ({ ...one, acquirer: recordExchanges(one.acquirer, recorder) }))
     const acquirers = createRegistry(
@@ -116,7 +118,8 @@ export async function startService({
     const instance = await createInstance(db)
     const deps = { config, db, instance, clock, key, log, registry, acquirers, baseUrl, version }
 
-    // Before anything is sent: payouts must be frozen if the database no longer knows which ones have left.
+    // Before anything is sent: notices if the database has lost commits, because an old backup was restored or a late
+    // standby became the primary. Payouts are then frozen: the database no longer knows which ones have left.
     stops.push((await keepDatabaseMark({ ...deps, dataDir: config.dataDir })).stop)
     const { reads, close } = await openReads(deps)
     stops.push(close)
@@ -149,7 +152,7 @@ export async function startService({
     const server = app
     stops.push(async () => await server.close())
     await app.listen({ host: config.host, port, backlog: backlogMax })
-    // Only from here on: a service that could not listen has no requests to finish.
+    // Added only after `listen` has succeeded: before that there are no requests to finish.
     stops.push(async () => await server.drain(config.stopDelaySeconds * 1_000))
     stops.push((await registerCallbacks({ ...deps, cell }, recorded)).stop)
     await saveSetting(db, baseUrlSetting, baseUrl)
@@ -238,7 +241,9 @@ async function warnOfUnconfigured({
     )
 }
 
-/** The SDK is an optional peer: installations without traces do not carry its 25 MB. */
+/**
+ * The OpenTelemetry SDK is an optional peer dependency: installations without tracing do not have to install its 25 MB.
+ */
 async function loadTracing(options: Parameters<typeof startTracing>[0]): Promise<ReturnType<typeof startTracing>> {
   try {
     return (await import('./tracing.ts')).startTracing(options)

@@ -19,7 +19,7 @@ type Deps = {
   findMerchant: (clientId: string) => Promise<Omit<Caller, 'may'> | null>
 }
 
-/** Admits a request to a route that is not public only with a token or session that has its scope or permission. */
+/** Every route that is not public requires a token with its scope, or a session with its permission. */
 export function guardRoutes(app: Server, deps: Deps): void {
   app.decorateRequest('caller', null)
   app.decorateRequest('user', null)
@@ -183,7 +183,7 @@ function refuseToken(error: unknown): never {
     throw refuse('invalid_token', { cause: error })
   if (error instanceof ProviderUnavailable) {
     throw new AppError('internal_error', {
-      detail: 'The external provider does not answer. Try again later.',
+      detail: 'The external token provider does not answer. Try again later.',
       cause: error,
     })
   }

@@ -48,6 +48,7 @@ export function auditCommands(program: Command): void {
     })
 }
 
+/** Entry 0: the fault is one of the log as a whole, such as entries that are not in the hash chain. */
 function toLine({ entry, detail }: AuditBreach): string {
   return entry === 0 ? `  ${detail}\n` : `  entry ${entry} ${detail}\n`
 }

@@ -7,8 +7,8 @@ import type { SendCallback } from '../../simulator/network.ts'
 const callbackTimeoutMs = 10_000
 
 /**
- * Posts callbacks as a PSP does: it presents its own certificate if asked, except in an anonymous one, and verifies the
- * receiver's.
+ * Posts callbacks as a PSP does. If the receiver asks for a certificate, it presents its own, except with an anonymous
+ * callback. It always verifies the receiver's certificate.
  */
 export async function createCallbackSender({
   identity,

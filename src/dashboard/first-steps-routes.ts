@@ -53,7 +53,7 @@ async function readFirstSteps({ db, sandbox }: Deps, user: SignedIn): Promise<Fi
   ]
   const person = [
     step('colleague', done.colleague),
-    // The identity provider has the second factor of people who sign in there.
+    // People who sign in at the identity provider set up their second factor there.
     ...(user.hasPassword ? [step('secondFactor', user.hasSecondFactor)] : []),
   ]
   const steps =

@@ -41,7 +41,7 @@ export function limitConnectionsPerHost(
   })
 }
 
-/** Does not read the request: when there are many such connections, there is no time for it. */
+/** Answers 429 without reading the request: reading those of many such connections would cost too much. */
 function refuse(socket: Socket): void {
   socket.on('error', () => {})
   const head = 'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'

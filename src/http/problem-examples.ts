@@ -111,10 +111,10 @@ const source = {
   requestId: '7b0f6c1e-3d0e-4f0a-8f43-3a3f5b2a9c11',
 }
 
-/** The example of a code as the document has it. */
+/** The example of an error code, as an Example Object of OpenAPI. */
 export function toProblemExample(code: ErrorCode): { summary: string; value: unknown } {
   const example: Example | undefined = code in examples ? examples[code as keyof typeof examples] : undefined
-  // Refusals need fields, and all of them have some here.
+  // The type requires `fields` for a refusal code. Each refusal code has `fields` in the examples above.
   const error = new AppError(code, { ...example, fields: example?.fields } as { fields: FieldError[] })
   return { summary: errors[code].title, value: JSON.parse(toProblem(error, source)) }
 }

@@ -20,12 +20,13 @@ export async function* writeOfx(
   { merchantId, period, language, now }: { merchantId: string; period: Period; language: Language; now: Date },
 ): AsyncGenerator<Buffer> {
   const { from, to } = windowOfPeriod(period)
-  // Of a period that is not over yet, the file ends now.
+  // If the period is not over yet, the file ends at the present moment.
   const end = new Date(Math.min(to.getTime() - 1, now.getTime()))
   yield encode(`${head}${toOpening({ merchantId, from, end, language, now })}`)
   let closing: number | null = null
   for await (const entries of walkStatement(db, merchantId, { startDate: from, endDate: end })) {
-    // The newest comes first. Its balance is that of the same moment as the list.
+    // The newest entry comes first. The balance after it is the closing balance. It was read together with the list, so
+    // the two are consistent.
     closing ??= entries[0]?.balance ?? null
     yield encode(entries.map((entry) => toTransaction(entry, language)).join(''))
   }
@@ -103,7 +104,7 @@ function toTime(at: Date): string {
   return `${wall.toISOString().replace(/\D/g, '').slice(0, 14)}[${hours}:BRT]`
 }
 
-/** Without line breaks, cut to a length, with the three characters escaped that mean something in SGML. */
+/** Replaces line breaks and other white space by one space, cuts to a length, and escapes `&`, `<` and `>`. */
 function toText(text: string, length: number): string {
   const cut = Array.from(text.replace(/\s+/g, ' ')).slice(0, length).join('')
   return cut.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

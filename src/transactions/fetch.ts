@@ -12,9 +12,11 @@ import {
 } from './store.ts'
 import { toTransactionView } from './view.ts'
 
-/** Transactions read per statement, and statements in progress at once. */
+/** The most transactions that one statement reads. */
 const batchReadsMax = 64
+/** The most statements at the same time. */
 const batchesMax = 2
+/** While a statement runs, another one starts only if this many requests wait. */
 const minConcurrentBatch = 16
 /** With at most 8 kB each: 16 MB. Usually one has 3 kB. */
 export const keptMax = 2_000
@@ -72,7 +74,7 @@ export function createTransactionFetcher({ db, readTransaction }: { db: Db; read
   }
 }
 
-/** Reads all that is requested during one statement with the next one. */
+/** Requests that arrive while a statement runs are read together by the next one. */
 function batchByKey<Row extends Pick<TransactionRow, 'id' | 'merchant_id'>>(
   name: string,
   find: (keys: TransactionKey[]) => Promise<Row[]>,

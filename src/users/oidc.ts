@@ -152,14 +152,15 @@ async function discover({ issuer, clientId, clientSecret }: OidcSettings): Promi
   const execute = url.protocol === 'http:' ? [allowInsecureRequests] : []
   const found = await oidc.discovery(url, clientId, undefined, undefined, { timeout: timeoutSeconds, execute })
   const metadata = found.serverMetadata()
-  // Entra's addresses for all tenants name no issuer of their own: there, any tenant could give our roles.
+  // The metadata of Entra's addresses for many tenants (`common`, `organizations`) has a placeholder as its issuer. Such
+  // an address is refused: any tenant could issue tokens with our roles.
   if (withoutSlash(metadata.issuer) !== withoutSlash(issuer))
     throw new Error(`The provider calls itself ${metadata.issuer}, not ${issuer} as OIDC_ISSUER has it`)
   const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
   const authenticate = methods.includes('client_secret_basic') ? oidc.ClientSecretBasic : oidc.ClientSecretPost
   const config = new oidc.Configuration(metadata, clientId, undefined, authenticate(clientSecret))
   config.timeout = timeoutSeconds
-  // Also where TLS would do: the ID token's signature is verified.
+  // The ID token's signature is verified, although OpenID Connect allows a client to rely on TLS alone here.
   for (const extension of [oidc.enableNonRepudiationChecks, ...execute]) extension(config)
   return config
 }
@@ -183,7 +184,7 @@ const possessed = ['otp', 'hwk', 'swk', 'sc', 'sms', 'tel', 'pop']
 
 function readClaims(claims: IDToken, settings: OidcSettings): ProviderClaims {
   const { email: given, name, preferred_username: username, acr } = claims
-  // Entra has no email_verified. Its xms_edov says the same: the owner of the address's domain was verified.
+  // Entra has no email_verified. Its xms_edov is accepted instead: the owner of the address's domain was verified.
   const isVerified = claims.email_verified === true || [true, 1, '1'].includes(claims.xms_edov as never)
   const email = isVerified && isEmail(given) ? given.toLowerCase() : null
   const methods = readTexts(claims.amr)

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import { assert } from '../lib/assert.ts'
 import type { RecordType } from './outbox.ts'
 
-/** Events as the OpenAPI document describes them: as webhooks, which a merchant's receiver answers, and in the feed. */
+/** Describes events for the OpenAPI document: as webhooks, which a merchant's receiver gets, and in the event feed. */
 
 export type Described = {
   record: RecordType
@@ -23,7 +23,7 @@ export function describeWebhooks(records: Described[]): Record<string, object> {
   )
 }
 
-/** The schema of the event of each kind of record, as in a webhook, and with `feedFields` added, as in the feed. */
+/** The schemas of the events of each kind of record: `events` as webhooks, `inFeed` in the feed, with `feedFields`. */
 export function describeEvents(records: Described[], feedFields: Record<string, TSchema>) {
   const events = records.map((described) => eventSchema(described, described.view))
   const inFeed = events.map((event, index) => ({

@@ -15,7 +15,7 @@ export const bradesco = dialect({
   ],
   unconfirmed: [
     'The token’s address: programs also use /v2/oauth/token and /oauth/token, and acquirer check tries them.',
-    'It has resources of its own that answer with the code (cob-emv); Guichê uses the standard’s, and builds the code from the location where the answer has none.',
+    'Bradesco also has endpoints of its own that return the copy-and-paste code (cob-emv). Guichê uses the standard endpoints, and builds the code from the location if the answer has none.',
     'The maximum date range of one list request is not known.',
   ],
 })

@@ -96,7 +96,8 @@ export async function changeEndpoint(
       ...(input.eventTypes && { event_types: toStored(input.eventTypes) }),
       ...((isEnabledAgain || url !== before.url) && { failing_since: null }),
       ...(isEnabledAgain && { disabled_at: null, disabled_reason: null }),
-      // Also if Guichê had disabled it: that ends the alert, which names only endpoints that Guichê disabled.
+      // The reason becomes `request` even if Guichê had disabled the endpoint. This ends the alert, which lists only
+      // endpoints that Guichê itself has disabled.
       ...(input.enabled === false && { disabled_at: before.disabled_at ?? now, disabled_reason: 'request' }),
     }
     if (input.url !== undefined || input.eventTypes || isEnabledAgain) assertMayReceive(row.event_types)
