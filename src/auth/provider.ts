@@ -9,7 +9,7 @@ import {
 } from 'jose'
 import { Agent, request } from 'undici'
 import type { Clock } from '../lib/clock.ts'
-import { keep } from './keep.ts'
+import { createRefreshingCache } from './refreshing-cache.ts'
 import { readClaims, type TokenClaims, type TokenVerifier } from './token.ts'
 
 /** The provider did not answer, or its answer violates OpenID Connect. */
@@ -62,8 +62,8 @@ const types = new Set(['at+jwt', 'application/at+jwt', 'jwt'])
  */
 export function createProvider(deps: { issuer: string; audience: string | null; clock: Clock }): Provider {
   const dispatcher = new Agent({ maxResponseSize: answerBytesMax })
-  const metadata = keep(async () => await readMetadata(dispatcher, deps.issuer))
-  const keys = keep(async () => await readKeys(dispatcher, (await metadata.get()).jwksUri))
+  const metadata = createRefreshingCache(async () => await readMetadata(dispatcher, deps.issuer))
+  const keys = createRefreshingCache(async () => await readKeys(dispatcher, (await metadata.get()).jwksUri))
 
   async function check(token: string, key: JWTVerifyGetKey): Promise<TokenClaims> {
     const { issuer } = await metadata.get()

@@ -1,5 +1,5 @@
 import type { Configuration, IDToken } from 'openid-client'
-import { keep } from '../auth/keep.ts'
+import { createRefreshingCache } from '../auth/refreshing-cache.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import type { OidcSettings } from '../lib/oidc-settings.ts'
@@ -70,7 +70,7 @@ export function createOidcClient(
   settings: OidcSettings,
   { baseUrl, key, clock }: { baseUrl: string; key: SecretKey; clock: Clock },
 ): OidcClient {
-  const configuration = keep(async () => await discover(settings))
+  const configuration = createRefreshingCache(async () => await discover(settings))
   const redirectUri = `${baseUrl}${callbackPath}`
 
   async function configured(): Promise<Configuration> {

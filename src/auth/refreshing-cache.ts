@@ -5,7 +5,7 @@ const pauseMs = 5_000
 /** As long as any token lives: after that, tokens signed with an old key have expired anyway. */
 const staleMaxMs = 24 * 60 * 60_000
 
-export type Kept<Value> = {
+export type RefreshingCache<Value> = {
   /** The cached value, read again when it is older than ten minutes. */
   get(): Promise<Value>
   /** Reads again, unless a value is cached and the last read ended within the pause. */
@@ -17,7 +17,7 @@ export type Kept<Value> = {
  * an outage of the provider refuses nobody who has a token. While a read takes long, only the caller of `get` that
  * began it waits; the others get the cached value.
  */
-export function keep<Value>(read: () => Promise<Value>): Kept<Value> {
+export function createRefreshingCache<Value>(read: () => Promise<Value>): RefreshingCache<Value> {
   let known: { value: Value; readAt: number } | null = null
   let reading: Promise<Value> | null = null
   let triedAt = Number.NEGATIVE_INFINITY
