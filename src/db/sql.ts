@@ -53,10 +53,10 @@ export type Reads = {
 
 /**
  * An advisory lock for transactions that must not overlap: many may share it, or one holds it exclusively. Waiters get
- * it in the order in which they came. `isAhead`: the first statements are sent together with it, because they only
- * lock or read.
+ * it in the order in which they came. `isPipelined`: the first statements are sent together with it, which is allowed
+ * if they only lock or read.
  */
-export type AdvisoryLock = { number: number; isShared: boolean; isAhead?: boolean }
+export type AdvisoryLock = { number: number; isShared: boolean; isPipelined?: boolean }
 
 /** Means "inside your transaction". A separate type, so that a `Db` cannot be passed as a `Tx`. */
 export type Tx = {
@@ -188,7 +188,7 @@ export function toDb(pool: pg.Pool): Db {
         refused = error
         throw error
       })
-      if (!lock?.isAhead) await begun
+      if (!lock?.isPipelined) await begun
       const [, result] = await pipelined(begun, work(tx))
       if (unsent.length > 0) await pipelined(...unsent)
       writeOnce(client)

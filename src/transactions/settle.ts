@@ -44,7 +44,7 @@ const batchReadsMax = 256
  * Sent in one round trip with the first statements of {@link recordPayments}: these only lock and read, so they need
  * not wait for the lock's answer.
  */
-const lockAhead: AdvisoryLock = { ...recordingLock, isAhead: true }
+const pipelinedLock: AdvisoryLock = { ...recordingLock, isPipelined: true }
 
 export type SettleDeps = {
   db: Db
@@ -225,7 +225,7 @@ export function createSettlement({
       retryIndividually: mayBeOneRowsFault,
       run: async (payments: Confirmed[]) =>
         await sendAfter(deliveries, async (own) => {
-          return await db.transaction(async (tx) => await recordPayments(tx, payments, clock.now(), own), lockAhead)
+          return await db.transaction(async (tx) => await recordPayments(tx, payments, clock.now(), own), pipelinedLock)
         }),
     }),
     fail: async (db, failing) => await failTransactions({ db, clock, deliveries }, failing),
