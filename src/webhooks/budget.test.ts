@@ -110,7 +110,7 @@ describe('the budget', () => {
     answer(budget, 'a', immediate)
     budget.lease('a', 'claimed')
     budget.markSlow('a')
-    expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 4, clearUntil: null }])
+    expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 4, nothingDueBefore: null }])
   })
 
   it('lists receivers with leased deliveries, and remembered ones that differ from a new one', () => {
@@ -120,9 +120,9 @@ describe('the budget', () => {
     answer(budget, 'slow', slow)
     budget.lease('busy', 'claimed')
     expect(budget.loads()).toEqual([
-      { receiver: 'busy', leased: 1, capacity: 3, clearUntil: null },
-      { receiver: 'hung', leased: 0, capacity: 2, clearUntil: null },
-      { receiver: 'quick', leased: 0, capacity: 5, clearUntil: null },
+      { receiver: 'busy', leased: 1, capacity: 3, nothingDueBefore: null },
+      { receiver: 'hung', leased: 0, capacity: 2, nothingDueBefore: null },
+      { receiver: 'quick', leased: 0, capacity: 5, nothingDueBefore: null },
     ])
     expect(budget.free()).toBe(255)
   })
@@ -143,7 +143,7 @@ describe('the budget', () => {
     const budget = create()
     for (const _ of Array.from({ length: 12 })) answer(budget, 'a', quick)
     budget.lease('a', 'claimed')
-    expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 15, clearUntil: null }])
+    expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 15, nothingDueBefore: null }])
   })
 
   it('remembers until when a receiver has nothing due, unless an older delivery is found', () => {
@@ -152,15 +152,15 @@ describe('the budget', () => {
     budget.markNothingDueBefore('nobody', until)
     budget.lease('a', 'claimed')
     budget.markNothingDueBefore('a', until)
-    expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 3, clearUntil: until }])
+    expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 3, nothingDueBefore: until }])
     budget.noteDue('a', until)
     budget.noteDue('nobody', until)
-    expect(budget.loads()).toMatchObject([{ clearUntil: until }])
+    expect(budget.loads()).toMatchObject([{ nothingDueBefore: until }])
     budget.noteDue('a', new Date(until.getTime() - 1))
-    expect(budget.loads()).toMatchObject([{ clearUntil: null }])
+    expect(budget.loads()).toMatchObject([{ nothingDueBefore: null }])
     budget.markNothingDueBefore('a', until)
     budget.release('a', 'claimed')
     budget.lease('a', 'claimed')
-    expect(budget.loads()).toMatchObject([{ clearUntil: null }])
+    expect(budget.loads()).toMatchObject([{ nothingDueBefore: null }])
   })
 })

@@ -49,14 +49,14 @@ type Receiver = {
   inFlight: number
   window: number
   isImmediate: boolean
-  clearUntil: Date | null
+  nothingDueBefore: Date | null
 }
 
 /**
  * Shares the capacity of one process among receivers. A receiver that hangs, or one with a hundred thousand deliveries
- * due, delays no other: its window halves with each time-out, down to one, and with each slow response, down to its
- * start, and grows with each quick response. A delivery is leased from its claim until its attempt is recorded, and in
- * flight from the request to the response.
+ * due, delays no other: its window halves with each time-out, down to one, and with each slow response, down to the
+ * initial window, and grows with each quick response. A delivery is leased from its claim until its attempt is
+ * recorded, and in flight from the request to the response.
  */
 export function createBudget(limits: {
   perReceiverMax: number
@@ -68,29 +68,29 @@ export function createBudget(limits: {
   // Receivers with nothing leased, the one that has been so for longest first.
   const hanging = new Map<string, Receiver>()
   const quick = new Map<string, Receiver>()
-  const start = Math.min(startWindow, limits.perReceiverMax)
+  const initialWindow = Math.min(startWindow, limits.perReceiverMax)
   const total = { claimed: 0, own: 0 }
 
   return {
     /** The initial window of a receiver that is not among {@link loads}. */
-    start,
+    initialWindow,
     free,
-    /** The receivers whose window may differ from `start`. */
+    /** The receivers whose window may differ from `initialWindow`. */
     loads(): ReceiverLoad[] {
       return [...receivers, ...hanging, ...quick].map(([receiver, state]) => {
         const capacity = Math.max(0, capacityOf(state) - state.leased.claimed)
-        return { receiver, leased: sumOf(state.leased), capacity, clearUntil: state.clearUntil }
+        return { receiver, leased: sumOf(state.leased), capacity, nothingDueBefore: state.nothingDueBefore }
       })
     },
     /** Records that nothing from before `until` is due to the receiver any more. */
     markNothingDueBefore(receiver: string, until: Date): void {
       const state = known(receiver)
-      if (state) state.clearUntil = until
+      if (state) state.nothingDueBefore = until
     },
     /** Records that a delivery was due to the receiver, perhaps from a moment before which nothing was thought due. */
     noteDue(receiver: string, dueAt: Date): void {
       const state = known(receiver)
-      if (state?.clearUntil && state.clearUntil > dueAt) state.clearUntil = null
+      if (state?.nothingDueBefore && state.nothingDueBefore > dueAt) state.nothingDueBefore = null
     },
     lease,
     /**
@@ -101,7 +101,7 @@ export function createBudget(limits: {
      */
     reserve(receiver: string): boolean {
       const state = known(receiver)
-      if (!state || state.window < start || state.leased.own >= capacityOf(state)) return false
+      if (!state || state.window < initialWindow || state.leased.own >= capacityOf(state)) return false
       if (free() <= 0 || total.own * 2 >= limits.totalMax) return false
       lease(receiver, 'own')
       return true
@@ -119,7 +119,7 @@ export function createBudget(limits: {
       state.inFlight -= 1
       state.isImmediate = durationMs <= immediateMs
       if (durationMs <= limits.quickMs) state.window = Math.min(limits.perReceiverMax, state.window + 1)
-      if (durationMs >= slowMs || hung) state.window = Math.max(hung ? 1 : start, Math.floor(state.window / 2))
+      if (durationMs >= slowMs || hung) state.window = Math.max(hung ? 1 : initialWindow, Math.floor(state.window / 2))
     },
     /** Deliveries that were claimed ahead for the receiver could not start in time. */
     markSlow(receiver: string): void {
@@ -152,7 +152,7 @@ export function createBudget(limits: {
   }
 
   function stateOf(receiver: string): Receiver {
-    const state = known(receiver) ?? newReceiver(start)
+    const state = known(receiver) ?? newReceiver(initialWindow)
     hanging.delete(receiver)
     quick.delete(receiver)
     receivers.set(receiver, state)
@@ -161,13 +161,13 @@ export function createBudget(limits: {
 
   function forget(receiver: string, state: Receiver): void {
     receivers.delete(receiver)
-    if (state.window < start) setNewest(hanging, receiver, state, hangingMax)
-    else if (state.window > start) setNewest(quick, receiver, state, quickMax)
+    if (state.window < initialWindow) setNewest(hanging, receiver, state, hangingMax)
+    else if (state.window > initialWindow) setNewest(quick, receiver, state, quickMax)
   }
 }
 
 function newReceiver(window: number): Receiver {
-  return { leased: { claimed: 0, own: 0 }, inFlight: 0, window, isImmediate: false, clearUntil: null }
+  return { leased: { claimed: 0, own: 0 }, inFlight: 0, window, isImmediate: false, nothingDueBefore: null }
 }
 
 function sumOf({ claimed, own }: Record<Kind, number>): number {

@@ -28,7 +28,15 @@ async function enqueuePile(): Promise<void> {
 it('a claim reads few rows of a large backlog, even with a plan made for an empty table', async () => {
   const now = new Date(Date.now() + 60_000)
   const leasedUntil = new Date(now.getTime() + 60_000)
-  const claim = { now, leasedUntil, instance: 1, receiversMax: 100, start: claimedMax, loads: [], limit: claimedMax }
+  const claim = {
+    now,
+    leasedUntil,
+    instance: 1,
+    receiversMax: 100,
+    initialCapacity: claimedMax,
+    receiverLoads: [],
+    limit: claimedMax,
+  }
   // A transaction uses one connection, which keeps its plan.
   await database.db.transaction(async (tx) => {
     const claimAll = async () => (await claimDue(tx, { ...claim, afterReceiver: '' })).claimed

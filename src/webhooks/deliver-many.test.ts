@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { deliveryBench } from '../../test/support/delivery-bench.ts'
+import { deliveryFixture } from '../../test/support/delivery-fixture.ts'
 import { commitEvents, eventually, type TestReceiver, testEvent } from '../../test/support/webhooks.ts'
 import { type Db, sql } from '../db/sql.ts'
 import { claimDue } from './queue-store.ts'
@@ -10,17 +10,22 @@ import { resendDelivery } from './resend.ts'
 const second = 1000
 const minute = 60 * second
 
-const bench = deliveryBench()
-const { clock, setUp, work, receive, inTurn, enqueue, deliveries, until, untilAttempts, states } = bench
+const fixture = deliveryFixture()
+const { clock, setUp, work, receive, inTurn, enqueue, deliveries, until, untilAttempts, states } = fixture
 
 describe('the order of a record', () => {
   it('is kept: the next event is sent only when the one before it was delivered', async () => {
     await setUp()
     const receiver = await inTurn(500)
     const recordId = randomUUID()
-    const event = { merchantId: bench.merchant.merchantId, recordId, occurredAt: clock.now(), webhookUrl: receiver.url }
+    const event = {
+      merchantId: fixture.merchant.merchantId,
+      recordId,
+      occurredAt: clock.now(),
+      webhookUrl: receiver.url,
+    }
     await commitEvents(
-      bench.database.db,
+      fixture.database.db,
       testEvent(event),
       testEvent({ ...event, sequence: 2, status: 'PIX_QRCODE_GENERATED' }),
     )
@@ -104,7 +109,7 @@ describe('the order of a record', () => {
 
 it('attempts are not recorded one by one when none of them can be recorded', async () => {
   await setUp()
-  const { db } = bench.database
+  const { db } = fixture.database
   let transactions = 0
   const counting: Db = {
     ...db,
@@ -118,7 +123,7 @@ it('attempts are not recorded one by one when none of them can be recorded', asy
   await Promise.all(Array.from({ length: 50 }, () => enqueue(receiver.url)))
   work({}, { db: counting })
   await receiver.until(50)
-  await eventually(() => bench.logged.length >= 50)
+  await eventually(() => fixture.logged.length >= 50)
   expect(transactions).toBeLessThan(50)
   await db.query(sql`alter table elsewhere rename to webhook_attempts`)
 })
@@ -163,7 +168,7 @@ describe('deliveries claimed ahead of a receiver’s connections', () => {
     const { receiver, answerAll } = await receiveInSteps()
     work(ahead)
     await fill(receiver)
-    await bench.database.db.transaction(async (tx) => {
+    await fixture.database.db.transaction(async (tx) => {
       await tx.query(sql`lock table webhook_deliveries in exclusive mode`)
       answerAll()
       await receiver.until(11)
@@ -229,7 +234,7 @@ describe('deliveries claimed ahead of a receiver’s connections', () => {
   }
 
   async function leased(): Promise<number> {
-    const [row] = await bench.database.db.query<{ count: number }>(sql`
+    const [row] = await fixture.database.db.query<{ count: number }>(sql`
       select count(*) as count from webhook_deliveries where leased_until is not null`)
     return row?.count ?? 0
   }
@@ -253,8 +258,8 @@ describe('workers', () => {
     await enqueue(receiver.url)
     const now = clock.now()
     const leasedUntil = new Date(now.getTime() + 20 * second)
-    const all = { afterReceiver: '', receiversMax: 10, start: 4, loads: [], limit: 10 }
-    const { claimed } = await claimDue(bench.database.db, { now, leasedUntil, instance: 1, ...all })
+    const all = { afterReceiver: '', receiversMax: 10, initialCapacity: 4, receiverLoads: [], limit: 10 }
+    const { claimed } = await claimDue(fixture.database.db, { now, leasedUntil, instance: 1, ...all })
     expect(claimed).toHaveLength(1)
     work()
     clock.advance(20 * second - 1)
@@ -314,11 +319,11 @@ it('workers find an event committed long after it occurred, for a receiver that 
     await receiver.until(count)
   }
   const occurredAt = new Date(clock.now().getTime() - 5 * minute)
-  const { merchantId } = bench.merchant
+  const { merchantId } = fixture.merchant
   const events = Array.from({ length: 300 }, () =>
     testEvent({ merchantId, recordId: randomUUID(), occurredAt, webhookUrl: receiver.url }),
   )
-  await commitEvents(bench.database.db, ...events)
+  await commitEvents(fixture.database.db, ...events)
   await receiver.until(305)
 })
 
@@ -330,8 +335,10 @@ describe('a resend', () => {
     const worker = work()
     await until('delivered')
     const eventId = receiver.received[0]?.event.id ?? ''
-    const { merchantId } = bench.merchant
-    expect(await resendDelivery(bench.database.db, { by: null, merchantId, eventId, now: clock.now() })).toBe('pending')
+    const { merchantId } = fixture.merchant
+    expect(await resendDelivery(fixture.database.db, { by: null, merchantId, eventId, now: clock.now() })).toBe(
+      'pending',
+    )
     worker.wake()
     await receiver.until(2)
     await untilAttempts(2)
@@ -344,11 +351,11 @@ describe('a resend', () => {
     await enqueue(receiver.url)
     work()
     await untilAttempts(1)
-    await bench.database.db.query(sql`update webhook_deliveries set state = 'exhausted', attempts = 12`)
+    await fixture.database.db.query(sql`update webhook_deliveries set state = 'exhausted', attempts = 12`)
     const eventId = receiver.received[0]?.event.id ?? ''
-    await resendDelivery(bench.database.db, {
+    await resendDelivery(fixture.database.db, {
       by: null,
-      merchantId: bench.merchant.merchantId,
+      merchantId: fixture.merchant.merchantId,
       eventId,
       now: clock.now(),
     })
@@ -366,9 +373,9 @@ describe('a resend', () => {
     await until('delivered')
     const eventId = receiver.received[0]?.event.id ?? ''
     const now = clock.now()
-    expect(await resendDelivery(bench.database.db, { by: null, merchantId: randomUUID(), eventId, now })).toBeNull()
+    expect(await resendDelivery(fixture.database.db, { by: null, merchantId: randomUUID(), eventId, now })).toBeNull()
     expect(
-      await resendDelivery(bench.database.db, { by: null, ...bench.merchant, eventId: randomUUID(), now }),
+      await resendDelivery(fixture.database.db, { by: null, ...fixture.merchant, eventId: randomUUID(), now }),
     ).toBeNull()
   })
 })

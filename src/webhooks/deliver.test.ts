@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { deliveryBench } from '../../test/support/delivery-bench.ts'
+import { deliveryFixture } from '../../test/support/delivery-fixture.ts'
 import { eventually } from '../../test/support/webhooks.ts'
 import type { RecordVersion } from './payload.ts'
 import { rotateWebhookSecret } from './secrets.ts'
@@ -10,9 +10,9 @@ const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
 
-const bench = deliveryBench()
+const fixture = deliveryFixture()
 const { key, clock, logged, loadRecords, setUp, work, receive, inTurn, enqueue, deliveries, until, untilAttempts } =
-  bench
+  fixture
 
 describe('a delivery', () => {
   it('carries id, type, time and the record with its sequence, and the official verifier accepts it', async () => {
@@ -23,7 +23,7 @@ describe('a delivery', () => {
     work()
     await receiver.until(1)
     const [one] = receiver.received
-    const event = new Webhook(bench.merchant.secret).verify(one?.body ?? '', flat(one?.headers))
+    const event = new Webhook(fixture.merchant.secret).verify(one?.body ?? '', flat(one?.headers))
     expect(event).toEqual({
       id: one?.headers['webhook-id'],
       type: 'transaction.paid',
@@ -41,17 +41,17 @@ describe('a delivery', () => {
   it('is accepted with the former and with the new secret during a rotation', async () => {
     await setUp()
     const receiver = await receive()
-    const { secret: next } = await rotateWebhookSecret(bench.database.db, {
+    const { secret: next } = await rotateWebhookSecret(fixture.database.db, {
       by: { actor: 'cli:test' },
       key,
-      merchantId: bench.merchant.merchantId,
+      merchantId: fixture.merchant.merchantId,
       now: clock.now(),
     })
     await enqueue(receiver.url)
     work()
     await receiver.until(1)
     const [one] = receiver.received
-    for (const secret of [bench.merchant.secret, next]) {
+    for (const secret of [fixture.merchant.secret, next]) {
       expect(() => new Webhook(secret).verify(one?.body ?? '', flat(one?.headers))).not.toThrow()
     }
   })

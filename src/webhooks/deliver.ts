@@ -232,8 +232,8 @@ export function startDeliveries(deps: Deps): Deliveries {
       ...lease(),
       afterReceiver,
       receiversMax: options.receiversMax,
-      start: budget.start,
-      loads: budget.loads(),
+      initialCapacity: budget.initialWindow,
+      receiverLoads: budget.loads(),
       limit,
     })
     const endedAt = performance.now()
@@ -250,15 +250,15 @@ export function startDeliveries(deps: Deps): Deliveries {
     const claimedAt = performance.now()
     const own = lease()
     // With many receivers, a few deliveries of each are enough to choose from.
-    const capacityMax = budget.start + Math.ceil((2 * limit) / known.length)
+    const capacityMax = budget.initialWindow + Math.ceil((2 * limit) / known.length)
     const loads = known.map((load) => ({ ...load, capacity: Math.min(load.capacity, capacityMax) }))
-    const { claimed, isAll } = await claimDueOf(db, { ...own, loads, limit })
+    const { claimed, isAll } = await claimDueOf(db, { ...own, receiverLoads: loads, limit })
     if (isAll) {
       const counts = new Map<string, number>()
       for (const { receiver } of claimed) counts.set(receiver, (counts.get(receiver) ?? 0) + 1)
-      const clearUntil = new Date(own.now.getTime() - lateCommitMs)
+      const nothingDueBefore = new Date(own.now.getTime() - lateCommitMs)
       for (const { receiver, capacity } of loads) {
-        if ((counts.get(receiver) ?? 0) < capacity) budget.markNothingDueBefore(receiver, clearUntil)
+        if ((counts.get(receiver) ?? 0) < capacity) budget.markNothingDueBefore(receiver, nothingDueBefore)
         else isCapped = true
       }
     } else isCapped = true

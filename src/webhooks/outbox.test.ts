@@ -202,7 +202,7 @@ async function untilLockAwaited(): Promise<void> {
 
 async function claim(at = now): Promise<Claimed[]> {
   const leasedUntil = new Date(at.getTime() + 20_000)
-  const limits = { afterReceiver: '', receiversMax: 10, start: 16, loads: [], limit: 16 }
+  const limits = { afterReceiver: '', receiversMax: 10, initialCapacity: 16, receiverLoads: [], limit: 16 }
   return (await claimDue(database.db, { now: at, leasedUntil, instance: 1, ...limits })).claimed
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { receiverAccount } from '../../simulator/receiver-account.ts'
-import { deliveryBench } from '../../test/support/delivery-bench.ts'
+import { deliveryFixture } from '../../test/support/delivery-fixture.ts'
 import { newTransactionRow } from '../../test/support/new-transaction.ts'
 import { eventually } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
@@ -16,8 +16,8 @@ import type { Deliveries } from './deliver.ts'
 import type { ChangeDeliveries } from './own-events.ts'
 import type { RecordVersion } from './payload.ts'
 
-const bench = deliveryBench()
-const { clock, setUp, receive, inTurn, until, untilAttempts, deliveries } = bench
+const fixture = deliveryFixture()
+const { clock, setUp, receive, inTurn, until, untilAttempts, deliveries } = fixture
 
 const perReceiverMax = 5
 /** More deliveries than one receiver may have leased at once. */
@@ -52,7 +52,7 @@ describe('the delivery of a creation', () => {
     const receiver = await receive()
     const { worker } = start()
     await makeKnown(worker, receiver.url)
-    const insert = createTransactionWriter(bench.database.db, worker)
+    const insert = createTransactionWriter(fixture.database.db, worker)
     const row = { ...newRow(receiver.url), idempotency_key: 'same-key' }
     const results = await Promise.all([insert(row), insert({ ...row }), insert({ ...row, id: randomUUID() })])
     expect(results.filter(Boolean)).toHaveLength(1)
@@ -67,7 +67,7 @@ describe('the delivery of a creation', () => {
     const { worker } = start({ perReceiverMax })
     await makeKnown(worker, receiver.url)
     const watched = watch(worker)
-    const insert = createTransactionWriter(bench.database.db, watched)
+    const insert = createTransactionWriter(fixture.database.db, watched)
     for (let time = 0; time < overCapacity; time += 1)
       await expect(insert({ ...newRow(receiver.url), amount: 0 })).rejects.toThrow('amount_in_range')
     await insert(newRow(receiver.url))
@@ -81,8 +81,8 @@ describe('the delivery of a creation', () => {
     const { worker } = start()
     await makeKnown(worker, receiver.url)
     const watched = { ...watch(worker), send: () => {} }
-    await createTransactionWriter(bench.database.db, watched)(newRow(receiver.url))
-    const [row] = await bench.database.db.query<{ leased_by: number; left: number }>(sql`
+    await createTransactionWriter(fixture.database.db, watched)(newRow(receiver.url))
+    const [row] = await fixture.database.db.query<{ leased_by: number; left: number }>(sql`
       select leased_by, extract(epoch from next_attempt_at - created_at)::integer as left from webhook_deliveries
       where state = 'pending'`)
     expect(row).toEqual({ leased_by: 1, left: 20 })
@@ -94,7 +94,7 @@ describe('the delivery of a creation', () => {
     const receiver = await receive()
     const { worker } = start()
     const watched = watch(worker)
-    await createTransactionWriter(bench.database.db, watched)(newRow(receiver.url))
+    await createTransactionWriter(fixture.database.db, watched)(newRow(receiver.url))
     await until('delivered')
     expect(watched.reserved).toBe(0)
   })
@@ -154,7 +154,7 @@ describe('the delivery of a payment', () => {
     const row = await createFor(worker, receiver.url)
     await until('delivered', 2)
     const watched = watch(worker)
-    const { db } = bench.database
+    const { db } = fixture.database
     await db.query(sql`alter table ledger_transfers add constraint refused check (amount = 0) not valid`)
     for (let time = 0; time < overCapacity; time += 1) await expect(pay(watched, row)).rejects.toThrow('refused')
     await db.query(sql`alter table ledger_transfers drop constraint refused`)
@@ -181,7 +181,7 @@ describe('the delivery of a charge that fails', () => {
     const { worker, loaded } = start()
     const { id, merchant_id: merchantId } = await createFor(worker, receiver.url)
     await until('delivered', 2)
-    const { db } = bench.database
+    const { db } = fixture.database
     const row = await findTransaction(db, merchantId, id)
     assert(row, 'the transaction exists')
     await createSettlement({ db, clock, deliveries: worker }).fail(db, [{ row, reason: 'PIX QR code expired' }])
@@ -203,10 +203,10 @@ describe('the delivery of a charge that fails', () => {
 })
 
 async function pay(deliveries: ChangeDeliveries, { id }: NewTransaction): Promise<void> {
-  const { recordPayment } = createSettlement({ db: bench.database.db, clock, deliveries })
+  const { recordPayment } = createSettlement({ db: fixture.database.db, clock, deliveries })
   const payer = { ...receiverAccount, name: 'José da Conceição', document: '52998224725' }
   const recorded = await recordPayment({
-    merchantId: bench.merchant.merchantId,
+    merchantId: fixture.merchant.merchantId,
     id,
     acquirer: { name: 'simulator', receiver: receiverAccount },
     charge: null,
@@ -227,16 +227,16 @@ function start(options: { perReceiverMax?: number } = {}) {
   const loaded: string[] = []
   const transaction = async (versions: RecordVersion[]) => {
     loaded.push(...versions.map(({ recordId }) => recordId))
-    return await loadTransactionVersions(bench.database.db, versions)
+    return await loadTransactionVersions(fixture.database.db, versions)
   }
   // A receiver is known after one response, which takes more than a second on a busy machine.
-  const worker = bench.work({ quickMs: 60_000, ...options }, { loadRecords: { transaction } })
+  const worker = fixture.work({ quickMs: 60_000, ...options }, { loadRecords: { transaction } })
   return { worker, loaded }
 }
 
 /** After this the worker knows the receiver. */
 async function makeKnown(worker: Deliveries, url: string): Promise<void> {
-  await createTransactionWriter(bench.database.db)(newRow(url))
+  await createTransactionWriter(fixture.database.db)(newRow(url))
   worker.wake()
   await until('delivered')
 }
@@ -245,7 +245,7 @@ async function makeKnown(worker: Deliveries, url: string): Promise<void> {
 async function createFor(worker: Deliveries, url: string): Promise<NewTransaction> {
   await makeKnown(worker, url)
   const row = newRow(url)
-  await createTransactionWriter(bench.database.db, worker)(row)
+  await createTransactionWriter(fixture.database.db, worker)(row)
   return row
 }
 
@@ -282,7 +282,7 @@ function watch(worker: Deliveries): ChangeDeliveries & { reserved: number } {
 function newRow(webhookUrl: string): NewTransaction {
   const now = clock.now()
   return newTransactionRow({
-    merchant_id: bench.merchant.merchantId,
+    merchant_id: fixture.merchant.merchantId,
     created_at: now,
     external_code: 'order-0001',
     webhook_url: webhookUrl,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { deliveryBench } from '../../test/support/delivery-bench.ts'
+import { deliveryFixture } from '../../test/support/delivery-fixture.ts'
 import { commitEvents, testEvent } from '../../test/support/webhooks.ts'
 import { sql, type Tx } from '../db/sql.ts'
 import {
@@ -12,7 +12,7 @@ import {
   type ReceiverLoad,
 } from './queue-store.ts'
 
-const bench = deliveryBench()
+const fixture = deliveryFixture()
 const url = 'https://shop.example/hook'
 
 /** Whether the commit of this transaction will wait for the disk. */
@@ -22,22 +22,22 @@ async function waitsForDisk(tx: Tx): Promise<boolean> {
 }
 
 it('does not wait for the disk to claim or to record an attempt, unless that releases the next event', async () => {
-  await bench.setUp()
-  const { merchantId } = bench.merchant
+  await fixture.setUp()
+  const { merchantId } = fixture.merchant
   const recordId = randomUUID()
-  const now = bench.clock.now()
+  const now = fixture.clock.now()
   const event = { merchantId, recordId, occurredAt: now, webhookUrl: url }
   await commitEvents(
-    bench.database.db,
+    fixture.database.db,
     testEvent(event),
     testEvent({ ...event, sequence: 2, status: 'PIX_QRCODE_GENERATED' }),
   )
   const claimAndRecord = (state: 'delivered' | 'pending') =>
-    bench.database.db.transaction(async (tx) => {
+    fixture.database.db.transaction(async (tx) => {
       expect(await waitsForDisk(tx)).toBe(true)
-      const leasedUntil = new Date(bench.clock.now().getTime() + 20_000)
-      const some = { afterReceiver: '', receiversMax: 10, start: 10, loads: [], limit: 10 }
-      const { claimed } = await claimDue(tx, { now: bench.clock.now(), leasedUntil, instance: 1, ...some })
+      const leasedUntil = new Date(fixture.clock.now().getTime() + 20_000)
+      const some = { afterReceiver: '', receiversMax: 10, initialCapacity: 10, receiverLoads: [], limit: 10 }
+      const { claimed } = await claimDue(tx, { now: fixture.clock.now(), leasedUntil, instance: 1, ...some })
       expect(claimed).toHaveLength(1)
       expect(await waitsForDisk(tx)).toBe(false)
       const result = {
@@ -65,11 +65,11 @@ it('does not wait for the disk to claim or to record an attempt, unless that rel
   expect(await claimAndRecord('delivered')).toBe(false)
 })
 
-it('finds the receivers that accept nothing, also once all is given up, until one event arrives there', async () => {
-  await bench.setUp()
-  const { db } = bench.database
-  const { merchantId } = bench.merchant
-  const now = bench.clock.now()
+it('lists the receivers that accept no event, also after all deliveries are given up, until one is delivered', async () => {
+  await fixture.setUp()
+  const { db } = fixture.database
+  const { merchantId } = fixture.merchant
+  const now = fixture.clock.now()
   const list = async (daysLater = 0) => {
     const givenUpAfter = new Date(now.getTime() + (daysLater - 30) * 24 * 60 * 60_000)
     return await listFailingReceivers(db, { givenUpAfter, limit: 20 })
@@ -77,7 +77,7 @@ it('finds the receivers that accept nothing, also once all is given up, until on
   const attempt = async (state: 'delivered' | 'pending') => {
     await commitEvents(db, testEvent({ merchantId, occurredAt: now, webhookUrl: url }))
     const leasedUntil = new Date(now.getTime() + 20_000)
-    const some = { afterReceiver: '', receiversMax: 10, start: 10, loads: [], limit: 10 }
+    const some = { afterReceiver: '', receiversMax: 10, initialCapacity: 10, receiverLoads: [], limit: 10 }
     const { claimed } = await claimDue(db, { now, leasedUntil, instance: 1, ...some })
     expect(claimed).toHaveLength(1)
     const times = { startedAt: now, finishedAt: now, nextAttemptAt: new Date(now.getTime() + 60_000), retryAfter: null }
@@ -96,40 +96,46 @@ it('finds the receivers that accept nothing, also once all is given up, until on
   expect(await list()).toEqual([])
 })
 
-it('claims for the listed receivers alone, up to the capacity of each, from its clear point on', async () => {
-  await bench.setUp()
-  const { merchantId } = bench.merchant
-  const now = bench.clock.now()
+it('claims for the listed receivers alone, up to the capacity of each, and nothing from before `nothingDueBefore`', async () => {
+  await fixture.setUp()
+  const { merchantId } = fixture.merchant
+  const now = fixture.clock.now()
   const at = (secondsAgo: number) => new Date(now.getTime() - secondsAgo * 1000)
   const event = (webhookUrl: string, occurredAt: Date) =>
     testEvent({ merchantId, recordId: randomUUID(), occurredAt, webhookUrl })
   const one = 'https://one.example'
   const other = 'https://other.example'
   await commitEvents(
-    bench.database.db,
+    fixture.database.db,
     ...[60, 3, 2, 1].map((secondsAgo) => event(one, at(secondsAgo))),
     ...[60, 1].map((secondsAgo) => event(other, at(secondsAgo))),
     event('https://third.example', at(1)),
     event(one, new Date(now.getTime() + 1)),
   )
   const leasedUntil = new Date(now.getTime() + 20_000)
-  const claim = async (loads: ReceiverLoad[], limit = 10) => {
-    const { claimed, isAll } = await claimDueOf(bench.database.db, { now, leasedUntil, instance: 1, loads, limit })
+  const claim = async (receiverLoads: ReceiverLoad[], limit = 10) => {
+    const { claimed, isAll } = await claimDueOf(fixture.database.db, {
+      now,
+      leasedUntil,
+      instance: 1,
+      receiverLoads,
+      limit,
+    })
     expect(claimed.map(({ dueAt }) => dueAt)).toEqual(claimed.map(({ occurredAt }) => occurredAt))
     const names = claimed.map(({ receiver, dueAt }) => `${receiver} ${(now.getTime() - dueAt.getTime()) / 1000}`)
     return [...names.sort(), ...(isAll ? ['all'] : [])]
   }
-  const ofOne = { receiver: one, leased: 0, capacity: 2, clearUntil: at(3) }
-  const ofOther = { receiver: other, leased: 5, capacity: 4, clearUntil: null }
+  const ofOne = { receiver: one, leased: 0, capacity: 2, nothingDueBefore: at(3) }
+  const ofOther = { receiver: other, leased: 5, capacity: 4, nothingDueBefore: null }
   expect(await claim([ofOne, ofOther], 3)).toEqual([`${one} 2`, `${one} 3`, `${other} 60`])
   const lockOf = sql`select from webhook_deliveries where receiver = ${one} and next_attempt_at = ${at(1)} for update`
-  await bench.database.db.transaction(async (tx) => {
+  await fixture.database.db.transaction(async (tx) => {
     await tx.query(lockOf)
-    // A locked row is neither taken nor forgotten.
+    // A locked row is not claimed, and the claim does not return that it has found all.
     expect(await claim([ofOne])).toEqual([])
   })
   expect(await claim([ofOne, ofOther])).toEqual([`${one} 1`, `${other} 1`, 'all'])
   expect(await claim([ofOne, ofOther])).toEqual(['all'])
-  expect(await claim([{ ...ofOne, clearUntil: null }])).toEqual([`${one} 60`, 'all'])
+  expect(await claim([{ ...ofOne, nothingDueBefore: null }])).toEqual([`${one} 60`, 'all'])
   expect(await claim([])).toEqual(['all'])
 })

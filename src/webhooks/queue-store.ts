@@ -26,19 +26,19 @@ export type OwnLease = { leasedUntil: Date; instance: number }
 export type Lease = { merchantId: string; recordId: string; id: string; leasedUntil: Date }
 
 /**
- * How many deliveries to a receiver are leased, and how many more may be. `clearUntil`: as far as is known, nothing
- * from before that moment is due to it any more.
+ * How many deliveries to a receiver are leased, and how many more may be. `nothingDueBefore`: as far as is known,
+ * nothing from before that moment is due to it any more.
  */
-export type ReceiverLoad = { receiver: string; leased: number; capacity: number; clearUntil: Date | null }
+export type ReceiverLoad = { receiver: string; leased: number; capacity: number; nothingDueBefore: Date | null }
 
-type Claim = { now: Date; leasedUntil: Date; instance: number; loads: ReceiverLoad[]; limit: number }
+type Claim = { now: Date; leasedUntil: Date; instance: number; receiverLoads: ReceiverLoad[]; limit: number }
 
 type WholeClaim = Claim & {
   /** Receivers are scanned in the order of their names, `receiversMax` of them, from the first after this one. */
   afterReceiver: string
   receiversMax: number
-  /** How many deliveries a receiver that is not among the loads may have. */
-  start: number
+  /** How many deliveries a receiver that is not in `receiverLoads` may have. */
+  initialCapacity: number
 }
 
 /**
@@ -52,7 +52,7 @@ const loadsParam = rowsParam<ReceiverLoad>({
   receiver: 'text',
   leased: 'integer',
   capacity: 'integer',
-  clearUntil: 'timestamptz',
+  nothingDueBefore: 'timestamptz',
 })
 
 /**
@@ -82,10 +82,11 @@ export async function claimDue(
       -- With many receivers, a few deliveries of each are enough to choose from.
       select
         walk.receiver, coalesce(input.leased, 0) as leased,
-        least(coalesce(input.capacity, ${claim.start}), ${claim.start} + 2 * ${claim.limit} / count(*) over ()) as capacity,
+        least(coalesce(input.capacity, ${claim.initialCapacity}),
+          ${claim.initialCapacity} + 2 * ${claim.limit} / count(*) over ()) as capacity,
         walk.first_at as since
       from walk
-      left join ${loadsParam(claim.loads)} on input.receiver = walk.receiver
+      left join ${loadsParam(claim.receiverLoads)} on input.receiver = walk.receiver
       where walk.first_at <= ${claim.now}
     ), ${claimOfLoad(claim)}
     select (select receiver from walk where place = ${claim.receiversMax}) as "lastReceiver", ${claimedColumns}
@@ -96,16 +97,15 @@ export async function claimDue(
 }
 
 /**
- * Leases what is due to the listed receivers alone, from the moment up to which each is known to be clear. While
- * anybody reads an older snapshot of the database (a backup, for example), delivered rows stay in the index, and
- * {@link claimDue} skips all of them each time. `isAll`: everything that was found was claimed; nothing was locked by
- * another worker or beyond the limit.
+ * Leases what is due to the listed receivers alone, for each from its `nothingDueBefore` on. While anybody reads an
+ * older snapshot of the database (such as a backup), delivered rows stay in the index, and {@link claimDue} skips all
+ * of them each time. `isAll`: all that was found was claimed; nothing was locked elsewhere or beyond the limit.
  */
 export async function claimDueOf(db: Db | Tx, claim: Claim): Promise<{ claimed: Claimed[]; isAll: boolean }> {
   const rows = await db.query<MaybeClaimed & { found: number }>(
     sql`
     with load as (
-      select receiver, leased, capacity, coalesce("clearUntil", '-infinity') as since from ${loadsParam(claim.loads)}
+      select receiver, leased, capacity, coalesce("nothingDueBefore", '-infinity') as since from ${loadsParam(claim.receiverLoads)}
     ), ${claimOfLoad(claim)}
     select (select count(*) from due) as found, ${claimedColumns}
     ${fromClaimed}`,

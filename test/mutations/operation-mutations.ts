@@ -180,7 +180,7 @@ export const operationMutations: Mutation[] = [
   },
   {
     name: 'deliveries to a receiver that hangs are sent from memory',
-    edits: [edit('src/webhooks/budget.ts', '!state || state.window < start ||', '!state ||')],
+    edits: [edit('src/webhooks/budget.ts', '!state || state.window < initialWindow ||', '!state ||')],
     caughtBy: 'src/webhooks/budget.test.ts',
   },
   {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { deliveryBench } from '../../../test/support/delivery-bench.ts'
+import { deliveryFixture } from '../../../test/support/delivery-fixture.ts'
 import { commitEvents, eventually, type Received, testEvent } from '../../../test/support/webhooks.ts'
 import { sql, type Tx } from '../../db/sql.ts'
 import { enqueueEvents } from '../outbox.ts'
@@ -15,11 +15,11 @@ import { type EndpointRow, listDisabledEndpoints } from './store.ts'
 const second = 1000
 const day = 24 * 60 * 60 * second
 
-const bench = deliveryBench()
-const { clock, key, setUp, work, receive, inTurn, enqueue, deliveries, until, states } = bench
+const fixture = deliveryFixture()
+const { clock, key, setUp, work, receive, inTurn, enqueue, deliveries, until, states } = fixture
 
-const deps = () => ({ db: bench.database.db, clock, key })
-const ofMerchant = () => ({ merchantId: bench.merchant.merchantId, by: null })
+const deps = () => ({ db: fixture.database.db, clock, key })
+const ofMerchant = () => ({ merchantId: fixture.merchant.merchantId, by: null })
 const register = async (url: string, input: { eventTypes?: string[]; description?: string } = {}) =>
   await createEndpoint(deps(), { ...ofMerchant(), input: { url, ...input } as never })
 const targetOf = ({ id }: EndpointRow) => ({ ...ofMerchant(), endpointId: id })
@@ -31,7 +31,7 @@ async function follow(row: EndpointRow): Promise<void> {
 }
 
 async function stateOf({ id }: EndpointRow) {
-  const [row] = await bench.database.db.query<EndpointRow & { deleted_at: Date | null }>(
+  const [row] = await fixture.database.db.query<EndpointRow & { deleted_at: Date | null }>(
     sql`select * from webhook_endpoints where id = ${id}`,
   )
   return row
@@ -50,9 +50,9 @@ describe('a registered endpoint', () => {
     await register(paid.url, { eventTypes: ['transaction.paid', 'withdrawal.processed'] })
     await register(none.url, { eventTypes: ['transaction.refunded'] })
     await enqueue(own.url, { status: 'PAID' })
-    const { merchantId } = bench.merchant
+    const { merchantId } = fixture.merchant
     await commitEvents(
-      bench.database.db,
+      fixture.database.db,
       testEvent({ merchantId, occurredAt: clock.now(), status: 'FAILED' }),
       testEvent({ merchantId, occurredAt: clock.now(), recordType: 'withdrawal', status: 'PROCESSED' }),
       // Another merchant's.
@@ -65,9 +65,9 @@ describe('a registered endpoint', () => {
     expect(paid.received.map(({ event }) => event.type).sort()).toEqual(['transaction.paid', 'withdrawal.processed'])
     const same = all.received.find((one) => idsOf([one])[0] === idsOf(own.received)[0])
     expect(same?.body).toBe(own.received[0]?.body)
-    expect(verifies(bench.merchant.secret, own.received[0])).toBeTruthy()
+    expect(verifies(fixture.merchant.secret, own.received[0])).toBeTruthy()
     expect(verifies(first.secret, same)).toBeTruthy()
-    expect(() => verifies(bench.merchant.secret, same)).toThrow()
+    expect(() => verifies(fixture.merchant.secret, same)).toThrow()
     expect((await deliveries()).map(({ endpoint_id }) => endpoint_id === null).sort()).toEqual([
       ...[false, false, false, false, false],
       true,
@@ -83,7 +83,7 @@ describe('a registered endpoint', () => {
     expect((await deliveries()).map(({ endpoint_id }) => endpoint_id === null).sort()).toEqual([false, true, true])
     work()
     await until('delivered', 3)
-    expect(verifies(bench.merchant.secret, receiver.received[0])).toBeTruthy()
+    expect(verifies(fixture.merchant.secret, receiver.received[0])).toBeTruthy()
   })
 
   it('gets the events of a record in order, and one that fails delays no other address', async () => {
@@ -106,10 +106,10 @@ describe('a registered endpoint', () => {
     await setUp()
     const receiver = await inTurn(500)
     await register(receiver.url)
-    const { merchantId } = bench.merchant
+    const { merchantId } = fixture.merchant
     const event = { merchantId, recordId: randomUUID(), occurredAt: clock.now() }
-    await commitEvents(bench.database.db, testEvent(event), testEvent({ ...event, sequence: 2 }))
-    await commitEvents(bench.database.db, testEvent({ ...event, sequence: 3 }))
+    await commitEvents(fixture.database.db, testEvent(event), testEvent({ ...event, sequence: 2 }))
+    await commitEvents(fixture.database.db, testEvent({ ...event, sequence: 3 }))
     expect(await states()).toEqual({ pending: 1, waiting: 2 })
     work()
     await eventually(async () => (await deliveries())[0]?.attempts.length === 1)
@@ -123,13 +123,13 @@ describe('a registered endpoint', () => {
     const receiver = await receive()
     const { row, secret } = await register(receiver.url)
     const next = await rotateEndpointSecret(deps(), { ...targetOf(row), overlapHours: 1 })
-    await commitEvents(bench.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
+    await commitEvents(fixture.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
     work()
     await receiver.until(1)
     for (const one of [secret, next.secret]) expect(verifies(one, receiver.received[0])).toBeTruthy()
-    expect(() => verifies(bench.merchant.secret, receiver.received[0])).toThrow()
+    expect(() => verifies(fixture.merchant.secret, receiver.received[0])).toThrow()
     clock.advance(3_600 * second + 1)
-    await commitEvents(bench.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
+    await commitEvents(fixture.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
     await receiver.until(2)
     expect(String(receiver.received[1]?.headers['webhook-signature']).split(' ')).toHaveLength(1)
   })
@@ -137,7 +137,11 @@ describe('a registered endpoint', () => {
 
 describe('a rotation of an endpoint’s secret', () => {
   const live = async (row: EndpointRow) => {
-    const found = await findSigningSecrets(bench.database.db, { key, merchantIds: [row.merchant_id], now: clock.now() })
+    const found = await findSigningSecrets(fixture.database.db, {
+      key,
+      merchantIds: [row.merchant_id],
+      now: clock.now(),
+    })
     return [found.get(row.id), found.get(row.merchant_id)]
   }
 
@@ -149,7 +153,7 @@ describe('a rotation of an endpoint’s secret', () => {
     clock.advance(second)
     const again = await rotateEndpointSecret(deps(), { ...targetOf(row), secretId })
     expect(again.formerExpiresAt).toEqual(lost.formerExpiresAt)
-    expect(await live(row)).toEqual([[again.secret, secret], [bench.merchant.secret]])
+    expect(await live(row)).toEqual([[again.secret, secret], [fixture.merchant.secret]])
     await rotateEndpointSecret(deps(), targetOf(row))
     const late = rotateEndpointSecret(deps(), { ...targetOf(row), secretId })
     await expect(late).rejects.toMatchObject({ code: 'validation_failed' })
@@ -172,7 +176,7 @@ describe('a change of an endpoint', () => {
     const receiver = await inTurn(...Array.from({ length: 50 }, () => 500))
     const { row } = await register(receiver.url)
     const event = { ...ofMerchant(), recordId: randomUUID(), occurredAt: clock.now() }
-    await commitEvents(bench.database.db, testEvent(event), testEvent({ ...event, sequence: 2 }))
+    await commitEvents(fixture.database.db, testEvent(event), testEvent({ ...event, sequence: 2 }))
     work()
     await eventually(async () => (await deliveries())[0]?.attempts.length === 1)
     return { receiver, row, event }
@@ -185,7 +189,7 @@ describe('a change of an endpoint', () => {
     else await changeEndpoint(deps(), { ...targetOf(row), input: { enabled: false } })
     await follow(row)
     await until('canceled', 2)
-    await commitEvents(bench.database.db, testEvent({ ...event, sequence: 3 }))
+    await commitEvents(fixture.database.db, testEvent({ ...event, sequence: 3 }))
     expect(await states()).toEqual({ canceled: 2 })
     expect(receiver.requests()).toBe(1)
     expect((await stateOf(row))?.disabled_reason ?? null).toBe(how === 'deleted' ? null : 'request')
@@ -195,7 +199,7 @@ describe('a change of an endpoint', () => {
     await setUp()
     const receiver = await receive()
     const { row } = await register(receiver.url)
-    await bench.database.db.transaction(async (tx) => {
+    await fixture.database.db.transaction(async (tx) => {
       enqueueEvents(tx, [testEvent({ ...ofMerchant(), occurredAt: clock.now() })])
       await tx.query(sql`select`)
       await deleteEndpoint(deps(), targetOf(row))
@@ -224,7 +228,7 @@ describe('a change of an endpoint', () => {
     await follow(row)
     await eventually(async () => (await deliveries())[0]?.attempts.length === 2)
     const times = async () =>
-      await bench.database.db.query(sql`select next_attempt_at from webhook_deliveries where attempts > 0`)
+      await fixture.database.db.query(sql`select next_attempt_at from webhook_deliveries where attempts > 0`)
     const before = await times()
     await changeEndpoint(deps(), { ...targetOf(row), input: { description: 'orders' } })
     await follow(row)
@@ -240,7 +244,7 @@ describe('a change of an endpoint', () => {
     })
     const next = await receive()
     const { row } = await register(former.url)
-    await commitEvents(bench.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
+    await commitEvents(fixture.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
     work()
     await former.until(1)
     await changeEndpoint(deps(), { ...targetOf(row), input: { url: next.url } })
@@ -260,7 +264,7 @@ describe('a change of an endpoint', () => {
     await until('delivered')
     const eventId = receiver.received[0]?.event.id ?? ''
     const resend = async (endpointId?: string) =>
-      await resendDelivery(bench.database.db, { ...ofMerchant(), eventId, endpointId, now: clock.now() })
+      await resendDelivery(fixture.database.db, { ...ofMerchant(), eventId, endpointId, now: clock.now() })
     expect(await resend(row.id)).toBe('disabled')
     await changeEndpoint(deps(), { ...targetOf(row), input: { enabled: true } })
     expect(await resend(row.id)).toBe('pending')
@@ -280,24 +284,24 @@ describe('an endpoint is disabled automatically', () => {
     const receiver = await receive((response) => response.writeHead(410).end('closed'))
     const { row } = await register(receiver.url)
     const event = { ...ofMerchant(), recordId: randomUUID(), occurredAt: clock.now() }
-    await commitEvents(bench.database.db, testEvent(event), testEvent({ ...event, sequence: 2 }))
+    await commitEvents(fixture.database.db, testEvent(event), testEvent({ ...event, sequence: 2 }))
     work()
     await eventually(async () => (await stateOf(row))?.disabled_reason === 'gone')
     await until('canceled')
     expect(await states()).toEqual({ gone: 1, canceled: 1 })
-    const [action] = await bench.database.db.query(sql`
+    const [action] = await fixture.database.db.query(sql`
       select actor, action, record_id from audit_log order by at desc limit 1`)
     expect(action).toEqual({ actor: 'service', action: 'webhook-endpoint.disable', record_id: row.id })
     expect((await deliveries())[0]?.attempts).toMatchObject([{ status: 410, response: 'closed' }])
     // What alerts the operator, until the merchant enables the endpoint or disables it itself.
-    const alerting = async () => (await listDisabledEndpoints(bench.database.db, 20)).map((one) => one.receiver)
+    const alerting = async () => (await listDisabledEndpoints(fixture.database.db, 20)).map((one) => one.receiver)
     expect(await alerting()).toEqual([row.receiver])
     // A later one does not end the alert of the first.
     const { row: later } = await register('https://later.example')
-    await bench.database.db.query(sql`
+    await fixture.database.db.query(sql`
       update webhook_endpoints set disabled_at = ${new Date(clock.now().getTime() + 1_000)}, disabled_reason = 'failing'
       where id = ${later.id}`)
-    expect((await listDisabledEndpoints(bench.database.db, 1)).map((one) => one.receiver)).toEqual([row.receiver])
+    expect((await listDisabledEndpoints(fixture.database.db, 1)).map((one) => one.receiver)).toEqual([row.receiver])
     await changeEndpoint(deps(), { ...targetOf(later), input: { enabled: false } })
     await changeEndpoint(deps(), { ...targetOf(row), input: { enabled: false } })
     expect(await alerting()).toEqual([])
@@ -310,7 +314,7 @@ describe('an endpoint is disabled automatically', () => {
     const { row } = await register(receiver.url)
     const attempt = async () => {
       const before = receiver.requests()
-      await commitEvents(bench.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
+      await commitEvents(fixture.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
       await receiver.until(before + 1)
     }
     const worker = work()
@@ -318,7 +322,7 @@ describe('an endpoint is disabled automatically', () => {
     await attempt()
     await eventually(async () => (await stateOf(row))?.failing_since?.getTime() === startedAt.getTime())
     clock.advance(4 * day)
-    await bench.database.db.query(sql`update webhook_deliveries set state = 'exhausted'`)
+    await fixture.database.db.query(sql`update webhook_deliveries set state = 'exhausted'`)
     status = 204
     await attempt()
     await eventually(async () => (await stateOf(row))?.failing_since === null)
@@ -326,7 +330,7 @@ describe('an endpoint is disabled automatically', () => {
     await attempt()
     await eventually(async () => (await stateOf(row))?.failing_since !== null)
     await worker.stop()
-    await bench.database.db.query(sql`update webhook_deliveries set state = 'exhausted' where state <> 'delivered'`)
+    await fixture.database.db.query(sql`update webhook_deliveries set state = 'exhausted' where state <> 'delivered'`)
     clock.advance(failingMaxMs - 1)
     work()
     await attempt()
@@ -357,7 +361,7 @@ it('costs one statement, with endpoints or without', async () => {
   await setUp()
   const run = async (event: Partial<Parameters<typeof testEvent>[0]>) => {
     const names: (string | undefined)[] = []
-    await bench.database.db.transaction(async (tx) => {
+    await fixture.database.db.transaction(async (tx) => {
       const counting: Tx = {
         ...tx,
         query: async (statement, name) => {

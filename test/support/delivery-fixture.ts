@@ -20,7 +20,7 @@ type Deps = Parameters<typeof startDeliveries>[0]
 type Options = NonNullable<Deps['options']>
 
 /** A database, a merchant, a clock, and delivery workers and receivers that end with each test. Call once per file. */
-export function deliveryBench() {
+export function deliveryFixture() {
   const key = testSecretKey()
   const clock: ManualClock = manualClock()
   const opened: { stop(): Promise<void> }[] = []
