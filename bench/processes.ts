@@ -36,7 +36,7 @@ function usageOf(pid: number): Usage {
  * backends. A process that ended has left its time with its parent. Shared memory counts for each process. All are read
  * at the same time.
  */
-export function usageOfFamilies(...pids: number[]): Usage[] {
+export function usageOfProcessTrees(...pids: number[]): Usage[] {
   const parents = new Map<number, number>()
   const usages = new Map<number, Usage>()
   const names = seesUsage ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
@@ -47,12 +47,12 @@ export function usageOfFamilies(...pids: number[]): Usage[] {
     usages.set(Number(name), usageOf(Number(name)))
   }
   return pids.map((pid) => {
-    const family = new Set([pid])
-    for (let before = 0; before !== family.size; ) {
-      before = family.size
-      for (const [child, parent] of parents) if (family.has(parent)) family.add(child)
+    const tree = new Set([pid])
+    for (let before = 0; before !== tree.size; ) {
+      before = tree.size
+      for (const [child, parent] of parents) if (tree.has(parent)) tree.add(child)
     }
-    const members = [...family].flatMap((member) => usages.get(member) ?? [])
+    const members = [...tree].flatMap((member) => usages.get(member) ?? [])
     return {
       cpuMicros: members.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0),
       waitedMicros: members.reduce((sum, { waitedMicros }) => sum + waitedMicros, 0),
@@ -62,8 +62,8 @@ export function usageOfFamilies(...pids: number[]): Usage[] {
 }
 
 /** The processor time of a process and its descendants, such as all of PostgreSQL. */
-export function cpuOfFamily(pid: number): number {
-  return usageOfFamilies(pid)[0]?.cpuMicros ?? 0
+export function cpuOfProcessTree(pid: number): number {
+  return usageOfProcessTrees(pid)[0]?.cpuMicros ?? 0
 }
 
 function readOrNothing(path: string): string {

@@ -14,7 +14,7 @@ import { systemClock } from '../src/lib/clock.ts'
 import { countCores, processesFor } from '../src/lib/cores.ts'
 import { createMerchant } from '../src/merchant.ts'
 import { findFreePort } from '../src/port.ts'
-import { cpuOfFamily, endWithUs, usageOfFamilies } from './processes.ts'
+import { cpuOfProcessTree, endWithUs, usageOfProcessTrees } from './processes.ts'
 import type { Seeded } from './seed/seed.ts'
 
 /**
@@ -163,16 +163,16 @@ const quietMaxSeconds = 900
 export async function untilQuiet({ postgresPid }: Service): Promise<void> {
   const giveUpAt = performance.now() + quietMaxSeconds * 1000
   for (let quiet = 0; quiet < quietSeconds && performance.now() < giveUpAt; ) {
-    const before = cpuOfFamily(postgresPid)
+    const before = cpuOfProcessTree(postgresPid)
     await sleep(1000)
-    quiet = cpuOfFamily(postgresPid) - before < quietShare * 1e6 ? quiet + 1 : 0
+    quiet = cpuOfProcessTree(postgresPid) - before < quietShare * 1e6 ? quiet + 1 : 0
   }
 }
 
 /** The processor time of Guichê and its PostgreSQL, and Guichê's memory. Zeros if not available. */
 export function usageOfService({ pid, postgresPid }: Service) {
   const nothing = { cpuMicros: 0, residentBytes: 0 }
-  const [all = nothing, postgres = nothing] = usageOfFamilies(pid, postgresPid)
+  const [all = nothing, postgres = nothing] = usageOfProcessTrees(pid, postgresPid)
   return {
     // PostgreSQL is a child of it.
     guicheMicros: all.cpuMicros - postgres.cpuMicros,

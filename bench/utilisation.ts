@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { seesUsage, usageOfFamilies } from './processes.ts'
+import { seesUsage, usageOfProcessTrees } from './processes.ts'
 import type { Service } from './service.ts'
 
-/** Processor time in microseconds: at a moment since the start of each process, or between two moments. */
+/**
+ * Processor time, and time spent waiting for a core, in microseconds. What {@link readUtilisation} returns counts from
+ * the start of each process, and from the start of the machine for `others`, `stolen` and `idle`.
+ * {@link utilisationBetween} returns the difference of two such values.
+ */
 export type Utilisation = {
   guiche: number
   postgres: number
@@ -21,9 +25,9 @@ export type Utilisation = {
 /** Null if this system does not show it. */
 export function readUtilisation(service: Pick<Service, 'pid' | 'postgresPid'>): Utilisation | null {
   if (!seesUsage) return null
-  const families = usageOfFamilies(process.pid, service.pid, service.postgresPid)
-  const [all = 0, guicheAll = 0, postgres = 0] = families.map(({ cpuMicros }) => cpuMicros)
-  const [, guicheAllWaited = 0, postgresWaited = 0] = families.map(({ waitedMicros }) => waitedMicros)
+  const trees = usageOfProcessTrees(process.pid, service.pid, service.postgresPid)
+  const [all = 0, guicheAll = 0, postgres = 0] = trees.map(({ cpuMicros }) => cpuMicros)
+  const [, guicheAllWaited = 0, postgresWaited = 0] = trees.map(({ waitedMicros }) => waitedMicros)
   const ticks = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '').split(/\s+/).slice(1).map(Number)
   const [user = 0, nice = 0, system = 0, idle = 0, ioWait = 0, interrupts = 0, softInterrupts = 0, steal = 0] =
     ticks.map((tick) => tick * 10_000)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
 import { connect } from '../../src/db/sql.ts'
-import { cpuOfFamily, startWorker } from '../processes.ts'
+import { cpuOfProcessTree, startWorker } from '../processes.ts'
 import { createDatabase } from '../servers.ts'
 import type { Service } from '../service.ts'
 import type { BaselineJob, BaselineReport } from './job.ts'
@@ -40,10 +40,10 @@ export async function openBaseline(service: Service, seconds: number): Promise<B
   const run = async (kind: BaselineKind, clients: number, seconds: number) => {
     const worker = startWorker<BaselineJob, BaselineReport>('baseline/main.js')
     try {
-      const before = cpuOfFamily(service.postgresPid)
+      const before = cpuOfProcessTree(service.postgresPid)
       const base = { path: `${folder}/.s.PGSQL.5432`, user: 'guiche', database }
       const report = await worker.request({ ...base, clients, seconds, ...jobs[kind] })
-      return { ...report, postgresMicros: (cpuOfFamily(service.postgresPid) - before) / report.count }
+      return { ...report, postgresMicros: (cpuOfProcessTree(service.postgresPid) - before) / report.count }
     } finally {
       worker.end()
       // Waits until its backends have ended. If one ends while the next run reads the usage of all, a part is lost or
