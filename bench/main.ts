@@ -40,24 +40,22 @@ const cases: Record<string, (bench: Bench) => Promise<void>> = {
   start,
 }
 
-const usage = `npm run bench -- [--only ${Object.keys(cases).join(',')}] [--full] [--write] [--no-peers] [--rounds 5] [--seconds 10] [--statements]
+const usage = `npm run bench -- [--only ${Object.keys(cases).join(',')}] [--full] [--write] [--no-peers] [--rounds 3] [--seconds 4] [--statements]
 npm run bench -- --profile [--seconds 8]
 npm run bench -- --soak [--minutes 60] [--statements]
 npm run bench -- --ladder [--rungs ${rungsDefault.join(',')}] [--seconds 15] [--statements]
-All but --profile also take --processes 2. bench/README.md says what is measured.`
+With --full, --rounds 5 and --seconds 10 are the defaults. All but --profile also take --processes 2. bench/README.md says what is measured.`
 
 const values = parseOptions()
-const processes = Number(values.processes)
-const { statements, rungs } = values
+const { processes, statements, rungs } = values
 const say = (text: string) => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
 
-// Exits with `process.exit`, whose handlers stop the processes that were started.
+// `process.exit` runs the handlers of the 'exit' event, which stop the processes that were started.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-if (values.profile) print(await profileCreate({ seconds: Number(values.seconds ?? 8) }))
-else if (values.soak) print(await soak({ minutes: Number(values.minutes), processes, statements, say }))
-else if (values.ladder)
-  print(await ladder({ rungs, seconds: Number(values.seconds ?? 15), processes, statements, say }))
+if (values.profile) print(await profileCreate({ seconds: values.seconds ?? 8 }))
+else if (values.soak) print(await soak({ minutes: values.minutes, processes, statements, say }))
+else if (values.ladder) print(await ladder({ rungs, seconds: values.seconds ?? 15, processes, statements, say }))
 else {
   const results = await runCases()
   print(results)
@@ -85,13 +83,33 @@ function parseOptions() {
       },
       allowNegative: true,
     })
-    if (!values.help) return { ...values, rungs: toRungs(values.rungs) }
+    if (!values.help)
+      return {
+        ...values,
+        rungs: toRungs(values.rungs),
+        minutes: toPositive('minutes', values.minutes),
+        seconds: values.seconds === undefined ? undefined : toPositive('seconds', values.seconds),
+        rounds: values.rounds === undefined ? undefined : toCount('rounds', values.rounds),
+        processes: toCount('processes', values.processes),
+      }
     print(usage)
     process.exit(0)
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${usage}\n`)
     process.exit(2)
   }
+}
+
+function toPositive(option: string, text: string): number {
+  const value = Number(text)
+  if (!(Number.isFinite(value) && value > 0)) throw new Error(`--${option} must be a positive number: ${text}`)
+  return value
+}
+
+function toCount(option: string, text: string): number {
+  const value = toPositive(option, text)
+  if (!Number.isInteger(value)) throw new Error(`--${option} must be a whole number: ${text}`)
+  return value
 }
 
 function toRungs(text: string): number[] {
@@ -124,8 +142,8 @@ async function runCases(): Promise<string> {
     const bench: Bench = {
       results,
       isFull,
-      rounds: Number(values.rounds ?? (isFull ? 5 : 3)),
-      seconds: Number(values.seconds ?? (isFull ? 10 : 4)),
+      rounds: values.rounds ?? (isFull ? 5 : 3),
+      seconds: values.seconds ?? (isFull ? 10 : 4),
       processes,
       statements,
       service,
@@ -138,7 +156,7 @@ async function runCases(): Promise<string> {
       try {
         await cases[name]?.(bench)
       } catch (error) {
-        // Keeps the results of an hour of other cases.
+        // The results of the other cases, of up to an hour, must not be lost.
         process.exitCode = 1
         process.stderr.write(`${name} failed: ${error instanceof Error ? error.stack : error}\n`)
         results.skip(name, `failed: ${error instanceof Error ? error.message.trim().split('\n').at(-1) : error}`)
