@@ -23,8 +23,8 @@ export type Rule = {
 }
 
 /**
- * What an entry that the operator posts manually (src/entries) changes in the accounts of a merchant or of the
- * operator: the money at the bank, the fees, and what it owes. Nothing else counts as an entry here.
+ * How one manual entry of the operator (src/entries) changes the accounts of a merchant or of the operator. `clearing`
+ * is the money at the bank, `debt` what the merchant owes. Only manual entries are recorded here.
  */
 export type Entered = { merchantId: string; clearing: number; fees: number; debt: number }
 
@@ -41,8 +41,10 @@ export type Memory = {
   entered: Entered[]
   /** Each history as it was when last read. */
   histories: Map<string, string[]>
-  /** How many times each step ran alone and found something to do. */
-  taken: Map<string, number>
+  /**
+   * How many times each step found something to do, by its name. Steps that ran concurrently with others do not count.
+   */
+  effectiveRuns: Map<string, number>
   /** What was done, in order. */
   trail: string[]
 }
@@ -56,7 +58,7 @@ export function createMemory(): Memory {
     sentBeforeFreeze: 0,
     entered: [],
     histories: new Map(),
-    taken: new Map(),
+    effectiveRuns: new Map(),
     trail: [],
   }
 }
@@ -70,8 +72,8 @@ export function feeBy(rules: Rule[], merchantId: string, operation: Operation, a
 }
 
 /**
- * The part of a payment's fee that a refund returns, by the same rules: only the sum of all parts is rounded to whole
- * cents.
+ * The part of a payment's fee that a refund returns. The part that all refunds so far return is rounded down to whole
+ * cents; this refund returns the difference to the refunds before it.
  */
 export function feeReturnedBy(
   rules: Rule[],

@@ -61,8 +61,8 @@ const concurrentSteps = deck.filter(({ name }) =>
 /** In this percentage of steps, several run concurrently. */
 const concurrentPercent = 15
 
-/** The histories, and how often each step ran while nothing else did. */
-type ModelResult = { histories: string[]; taken: Map<string, number> }
+/** The histories, and how often each step found something to do, without steps that ran concurrently. */
+type ModelResult = { histories: string[]; effectiveRuns: Map<string, number> }
 
 /** One random run of the service, from its seed. Throws with the seed and the trail when a check fails. */
 export async function runModel({ seed, steps }: { seed: number; steps: number }): Promise<ModelResult> {
@@ -83,8 +83,8 @@ export async function runModel({ seed, steps }: { seed: number; steps: number })
     }
     world.memory.trail.push('the end')
     expectNone(await settleAllOpen(world))
-    const { histories, taken } = world.memory
-    return { histories: [...histories.values()].map((statuses) => statuses.join(' ')), taken }
+    const { histories, effectiveRuns } = world.memory
+    return { histories: [...histories.values()].map((statuses) => statuses.join(' ')), effectiveRuns }
   } catch (error) {
     const trail = world.memory.trail.slice(-60).join('\n  ')
     throw new Error(`MODEL_SEED=${seed} MODEL_STEPS=${steps}: ${String(error)}\n  ${trail}`, { cause: error })
@@ -118,14 +118,14 @@ async function takeStep(world: World, number: number): Promise<void> {
     if (isConcurrent) {
       const steps = Array.from({ length: 2 + random.below(4) }, () => drawFrom(random, concurrentSteps).step)
       const worlds = steps.map(() => withRandom(world, createRandom(random.below(2 ** 31))))
-      const taken = steps.map(async (step, index) => await step(worlds[index] ?? world, { isAlone: false }))
-      await settleAll(taken.map(async (one) => void said.push(await one)))
+      const running = steps.map(async (step, index) => await step(worlds[index] ?? world, { isAlone: false }))
+      await settleAll(running.map(async (one) => void said.push(await one)))
     } else {
       // A step that finds nothing to do is replaced by another.
       do {
         const { name, step } = drawFrom(random, deck)
         said[0] = await step(withRandom(world, random), { isAlone: true })
-        if (!said[0].startsWith('nothing')) memory.taken.set(name, (memory.taken.get(name) ?? 0) + 1)
+        if (!said[0].startsWith('nothing')) memory.effectiveRuns.set(name, (memory.effectiveRuns.get(name) ?? 0) + 1)
       } while (said[0].startsWith('nothing'))
     }
   } finally {
