@@ -4,8 +4,8 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 
 /**
- * Compiles the SDK for the two kinds of modules: `import` gets dist/, `require` gets dist/cjs/. Each has declarations of
- * its own, because a compiler takes the kind of a module from the file that declares it.
+ * Compiles the SDK as ES modules (`import` gets dist/) and as CommonJS (`require` gets dist/cjs/). Each has declaration
+ * files of its own, because TypeScript decides from the declaration file which of the two a module is.
  */
 
 const root = join(import.meta.dirname, '..')

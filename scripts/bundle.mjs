@@ -1,7 +1,8 @@
-// Bundles the service: reading each module from its own file would take a third of a start. Builds into a folder, laid
-// out as the sources: the programs, and other modules that are named. Types are not checked: `npm run types` does that.
+// Bundles the service: reading each module from its own file would take a third of a start. Builds the programs, and
+// the modules that are named, into a folder (dist by default) with the layout of the sources. Types are not checked:
+// `npm run types` does that.
 //
-//   node scripts/bundle.mjs <folder> [--watch] [module …]
+//   node scripts/bundle.mjs [--watch] [folder [module …]]
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join, resolve } from 'node:path'
@@ -14,7 +15,7 @@ const programs = ['src/main', 'src/cli/main', 'src/cli/program', 'src/db/embedde
 /**
  * Packages that are copied into the bundle with all that they need: those that nearly every process loads. Reading their
  * 500 files would take a fifth of a start. They stay among the dependencies, so that `npm sbom` and `npm audit` know
- * them. Others find their own files by their path, or few processes load them.
+ * them. The other packages are not copied: they find their own files by path, or few processes load them.
  */
 const copied = [
   '@brazilian-utils/brazilian-utils',
@@ -41,7 +42,7 @@ const copied = [
 /** The copied packages import these only in Cloudflare Workers, or with a driver that is not installed. */
 const elsewhere = ['pg-cloudflare', 'pg-native']
 
-/** Also in the package, as licences demand. */
+/** The npm package contains this file too, because the licences require it. */
 const licences = 'src/THIRD-PARTY-LICENSES'
 const chunks = 'src/chunks'
 
@@ -92,7 +93,7 @@ function toOutput(folder) {
     dir: folder,
     format: 'esm',
     entryFileNames: '[name].js',
-    // Their hashes: a process that is starting never mixes two builds.
+    // With a hash of the content: a process that is starting never mixes the chunks of two builds.
     chunkFileNames: `${chunks}/[name]-[hash].js`,
     sourcemap: true,
     keepNames: true,
@@ -137,8 +138,8 @@ function writeLicences(ids) {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const [folder = 'dist', ...rest] = process.argv.slice(2)
-  const modules = rest.filter((name) => name !== '--watch')
-  if (rest.includes('--watch')) watch({ ...toInput(modules), output: toOutput(resolve(folder)) })
+  const args = process.argv.slice(2)
+  const [folder = 'dist', ...modules] = args.filter((name) => name !== '--watch')
+  if (args.includes('--watch')) watch({ ...toInput(modules), output: toOutput(resolve(folder)) })
   else await bundle(resolve(folder), modules)
 }
