@@ -25,7 +25,7 @@ const untried: [document: string, beginning: string, why: string][] = [
   ['docs/backups.md', '[global]', 'the test of pgBackRest uses these settings and commands'],
   ['docs/backups.md', 'pgbackrest', 'the same'],
   ['docs/developer-commands.md', 'Forwarding the events', 'what a command printed; listen has a separate test'],
-  ['docs/developer-commands.md', 'GUICHE_URL=', 'the settings of a reader'],
+  ['docs/developer-commands.md', 'GUICHE_URL=', 'settings that each reader fills in'],
   ['docs/developer-commands.md', 'Service http', 'what a command printed; doctor has a separate test'],
   ['docs/event-feed.md', 'HTTP/1.1 200 OK', 'a shortened page; the feed has separate tests'],
   ['docs/going-live.md', 'curl -s -o /dev/null', 'uses the reader’s hosts; proxies have separate tests'],
@@ -42,6 +42,7 @@ const untried: [document: string, beginning: string, why: string][] = [
   ['docs/php.md', 'php -S', 'the same'],
   ['docs/python.md', 'mkdir minha-loja', 'the test of the Python SDK follows this page in Portuguese'],
   ['docs/python.md', '.venv/bin/uvicorn', 'the same'],
+  ['docs/payment-page.md', '<script', 'a browser test opens the link of pay-embed-example.html and calls Guiche.mount'],
   ['docs/operations.md', '[pgbouncer]', 'another program’s configuration'],
   ['docs/simulator.md', 'curl --cacert', 'leaves out the txid; mutual TLS has separate tests'],
   ['docs/upgrading.md', '-- Why: …', 'examples of migrations; the tests of migrations apply the same lines'],
@@ -75,15 +76,17 @@ it('no block is skipped without a reason, and no reason is unused', () => {
   // Other tests run the samples in ts, php, python and go.
   const kinds = ['sh', 'ts', 'php', 'python', 'go', 'js', 'json']
   const open = all.filter((block) => !kinds.includes(block.language) && !isCommands(block) && !untriedReason(block))
-  const known = ['HOST=127.0.0.1', 'OIDC_ISSUER=', 'RateLimit-Policy', '{"url":', '<script']
+  // The tests below read these.
+  const readBelow = ['HOST=127.0.0.1', 'OIDC_ISSUER=', 'RateLimit-Policy', '{"url":']
   expect(
     open
-      .filter(({ text }) => !known.some((beginning) => text.startsWith(beginning)))
+      .filter(({ text }) => !readBelow.some((beginning) => text.startsWith(beginning)))
       .map(({ document, line, text }) => `${document}:${line} ${text.slice(0, 40)}`),
   ).toEqual([])
   expect(
     untried.filter(([where, start]) => !all.some((one) => one.document === where && one.text.startsWith(start))),
   ).toEqual([])
+  expect(readBelow.filter((beginning) => !open.some(({ text }) => text.startsWith(beginning)))).toEqual([])
 })
 
 it('the npm scripts in samples exist', async () => {
