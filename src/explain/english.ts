@@ -29,7 +29,7 @@ function createTexts(now: Date): Texts {
     charge_failed: ({ reason }) => withStop(reason?.text ?? 'the acquirer gave no reason'),
     late_payment_counts: () => 'A payment that still arrives is credited.',
     paid: ({ amount, at, fee }) =>
-      `${inReais(amount)} arrived at ${at ? time(at) : 'an unknown time'}${fee > 0 ? `, including a fee of ${inReais(fee)}` : ''}.`,
+      `${inReais(amount)} arrived at ${at ? time(at) : 'an unknown time'}${fee > 0 ? `; the fee is ${inReais(fee)}` : ''}.`,
     refunded_in_part: ({ amount }) => `${inReais(amount)} of it was refunded.`,
     refund_failed: ({ amount, reason }) =>
       `The last refund, of ${inReais(amount)}, was refused: ${withStop(reason?.text ?? 'no reason was given')}`,

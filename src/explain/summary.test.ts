@@ -9,7 +9,7 @@ import { toTimeline } from './timeline.ts'
 import { describeTransaction } from './transaction.ts'
 import { describeWithdrawal } from './withdrawal.ts'
 
-/** Times of the day on which all of this happens. */
+/** A time (UTC) on the day of all these tests. */
 const at = (time: string) => new Date(`2026-03-02T${time}.000Z`)
 const now = at('12:00:00')
 const id = randomUUID()
@@ -135,7 +135,7 @@ describe('a transaction that is', () => {
 
   it('PAID: says what arrived, the fee, the refunds and the failed ones', () => {
     expect(ofTransaction({ ...paid, fee_amount: 26 })).toBe(
-      `PAID: R$ 25,90 arrived at 11:30:00, including a fee of R$ 0,26. ${noWebhook}`,
+      `PAID: R$ 25,90 arrived at 11:30:00; the fee is R$ 0,26. ${noWebhook}`,
     )
     const refunds = [
       refund({ status: 'REFUNDED' }),
@@ -179,7 +179,7 @@ describe('a transaction that is', () => {
 
   it('REFUNDED, BLOCKED, PROCESSING_INFRACTION and INFRACTION: says where the money is', () => {
     const summaryOf = (status: TransactionRecord['status'], ...disputes: Partial<DisputeRecord>[]) => {
-      // Of the bank's own returns, without a dispute: 100.
+      // The bank has also returned 100 cents without a dispute.
       const amount_returned = disputes.reduce((sum, { returned_amount: amount = 0 }) => sum + amount, 100)
       return ofTransaction({ ...paid, status, amount_returned }, { disputes: disputes.map(dispute) }).replace(
         ` ${noWebhook}`,

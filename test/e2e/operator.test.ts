@@ -100,7 +100,7 @@ describe('guiche transaction explain', () => {
     const { timeline, summary, ...rest } = await explain(id)
     expect(rest).toMatchObject({ id, type: 'transaction', status: 'PAID', amount: 2590, clientId: client })
     expect(summary).toMatch(
-      /^PAID: R\$ 25,90 arrived at \d\d:\d\d:\d\d, including a fee of R\$ 0,36\. The webhook was delivered at \d\d:\d\d:\d\d\.$/,
+      /^PAID: R\$ 25,90 arrived at \d\d:\d\d:\d\d; the fee is R\$ 0,36\. The webhook was delivered at \d\d:\d\d:\d\d\.$/,
     )
     expect([...new Set(timeline.map(({ kind }) => kind))].toSorted()).toEqual(
       ['acquirer', 'callback', 'delivery', 'ledger', 'request', 'status'].toSorted(),
