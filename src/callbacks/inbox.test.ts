@@ -78,7 +78,7 @@ const stateOf = async (reported: Reported[]) =>
     select state, check_at, xmin::text as commit from callback_inbox
     where event_key = any(${reported.flatMap(({ notices }) => notices.map(({ eventKey }) => eventKey))})`)
 
-it('stores concurrent callbacks in one commit, and returns a notice in two of them to one only', async () => {
+it('stores concurrent callbacks in one commit, and returns a notice that two of them contain to only one', async () => {
   const reported = await payMany(10)
   const kept = await keep([...reported, ...reported])
   expect(kept).toHaveLength(10)
@@ -178,17 +178,17 @@ it('processes due notices even while more arrive than it can handle', async () =
   const write = createCheckWriter(db)
   const written: string[] = []
   const reportedWritten = () => written.filter((key) => key.startsWith('reported')).length
-  let reportedBeforeLastPaused = 0
+  let reportedBeforeLastDue = 0
   const deps = depsWith({ gate: Promise.resolve() })
   const inbox = startInbox({
     instance,
     ...deps,
     db,
     writeCheck: async (check) => {
-      // 640 a second.
+      // With at most 256 notices at once, 640 a second.
       await sleep(400)
       written.push(check.event_key)
-      if (check.event_key.startsWith('paused')) reportedBeforeLastPaused = reportedWritten()
+      if (check.event_key.startsWith('due')) reportedBeforeLastDue = reportedWritten()
       return await write(check)
     },
   })
@@ -197,11 +197,11 @@ it('processes due notices even while more arrive than it can handle', async () =
   inbox.workOn(reported.map((one) => ({ ...one, received_at: service.clock.now() })))
   await db.query(sql`
     insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, check_at)
-    select 'simulator', 'paused ' || n, 'E', ${service.clock.now()}, 'received', ${service.clock.now()} from generate_series(1, 20) n`)
-  const ofPaused = () => written.filter((key) => key.startsWith('paused'))
-  await eventually(() => ofPaused().length === 20)
-  expect(reportedBeforeLastPaused).toBeLessThan(4_900)
-  expect(new Set(ofPaused()).size).toBe(20)
+    select 'simulator', 'due ' || n, 'E', ${service.clock.now()}, 'received', ${service.clock.now()} from generate_series(1, 20) n`)
+  const ofDue = () => written.filter((key) => key.startsWith('due'))
+  await eventually(() => ofDue().length === 20)
+  expect(reportedBeforeLastDue).toBeLessThan(4_900)
+  expect(new Set(ofDue()).size).toBe(20)
   await inbox.stop()
   await database.drop()
 })
@@ -252,7 +252,7 @@ const unknown = (index: number) => {
   return { acquirer: 'simulator', event_key: endToEndId, end_to_end: endToEndId, txid: null, checks: 0, received_at }
 }
 
-it('limits the checks of unknown payments in each instance, not over all of them', async () => {
+it('limits the concurrent checks of unknown payments in each instance, not over all instances', async () => {
   let open = () => {}
   const gate = new Promise<void>((resolve) => {
     open = resolve

@@ -60,7 +60,7 @@ it('continues after a job fails, and rejects its caller', async () => {
   expect(await next).toBe('yes')
 })
 
-it('keeps the place of a key empty after a job, in proportion to its time and for a second at most', async () => {
+it('keeps a key’s place empty after a job, in proportion to the job’s time and for a second at most', async () => {
   const queue = createFairQueue({ maxConcurrency: 1, maxPerKey: 1, maxBusyShare: 0.25, maxWaitingPerKey: 3 })
   const started: string[] = []
   const add = (key: string, name: string, ms: number) =>
@@ -72,7 +72,7 @@ it('keeps the place of a key empty after a job, in proportion to its time and fo
   void add('a', 'a2', 60_000)
   void add('b', 'b1', 5)
   await vi.advanceTimersByTimeAsync(10)
-  // Another key does not wait for it.
+  // Another key does not wait for this pause.
   expect(started).toEqual(['a1', 'b1'])
   await vi.advanceTimersByTimeAsync(29)
   expect(started).toEqual(['a1', 'b1'])

@@ -38,7 +38,7 @@ describe('isMobilePhone and isLandlinePhone', () => {
     ['digits of another script', '١١٩٨٧٦٥٤٣٢١'],
     ['a line break', '11987654321\n'],
     ['a plus in the middle', '55+11987654321'],
-    ['spaces without end', `11987654321${' '.repeat(60)}`],
+    ['too many spaces at the end', `11987654321${' '.repeat(60)}`],
     ['nothing', ''],
   ])('refuse %s', (_, text) => {
     expect([isMobilePhone(text), isLandlinePhone(text)]).toEqual([false, false])

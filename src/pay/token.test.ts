@@ -9,7 +9,7 @@ const newKey = () => {
 }
 const key = newKey()
 
-it('a token can be read with the key that made it, is always the same, and fits in an address', () => {
+it('a token can be read with the key that made it, is always the same, and can be used in a URL', () => {
   const id = newUuid()
   const token = paymentToken(key, id)
   expect(token).toMatch(/^[\w-]{43}$/)
@@ -18,7 +18,7 @@ it('a token can be read with the key that made it, is always the same, and fits 
   expect(readPaymentToken(newKey(), token)).toBeNull()
 })
 
-it('a token stays the same when the key is replaced, as the first answer of a create does', () => {
+it('a token stays the same when the key is replaced, as a repeated create must return it again', () => {
   const id = newUuid()
   const replaced = { current: newKey().current, former: [key.current] }
   expect(paymentToken(replaced, id)).toBe(paymentToken(key, id))

@@ -41,7 +41,7 @@ describe('webhook secrets', () => {
     expect(await alive(merchantId, later(1000 + overlapMs))).toEqual([second])
   })
 
-  it('keep the one before when the rotation is repeated, because nobody has the secret whose answer was lost', async () => {
+  it('keep the one before the first rotation when it is repeated: nobody received the secret of a lost response', async () => {
     const { merchantId, secret: first } = await createTestMerchant(database.db, { key, now })
     const rotate = async (ms: number) =>
       await rotateWebhookSecret(database.db, {
@@ -67,7 +67,7 @@ describe('webhook secrets', () => {
     expect(made.map(({ secret }) => secret)).toEqual(expect.arrayContaining(living))
   })
 
-  it('of one client are not another’s', async () => {
+  it('of one merchant do not sign for another', async () => {
     const [one, other] = [
       await createTestMerchant(database.db, { key, now }),
       await createTestMerchant(database.db, { key, now }),

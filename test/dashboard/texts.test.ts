@@ -102,7 +102,7 @@ describe('the reason of a payout freeze', () => {
     )
   })
 
-  it('is in the explanation of a record that waits, except for merchants', () => {
+  it('is in the explanation of a record that waits, except for merchants, who get no reasons', () => {
     const say = (reason: string) =>
       writeSentence(
         { code: 'payouts_stopped', data: { since: '2026-11-24T12:00:00.000Z', reasons: toFreezeReasons(reason) } },
@@ -127,7 +127,7 @@ it('writes the reason of a refused refund and of a PSP’s silence in Portuguese
   expect(writeEntry({ kind: 'acquirer', data: check }, 'pt', formats.pt)).toContain('(o PSP não respondeu a tempo)')
 })
 
-it('names who did something in a timeline, the operator of a merchant’s user too', () => {
+it('names who did something in a timeline, also `operator`, which a merchant’s users see for the operator’s staff', () => {
   const by = (actor: string) =>
     ({ kind: 'operator', data: { actor, action: 'withdrawal.approve', details: null } }) as const
   const write = (actor: string, language: 'en' | 'pt') => writeEntry(by(actor), language, formats[language])
@@ -149,7 +149,7 @@ describe('a refusal', () => {
     expect(errorTexts.pt[code]).not.toBe(errorTexts.en[code])
   })
 
-  it('has a reason for each refusal by a state, or does not compile', () => {
+  it('because of a record’s state must have a reason: without one it does not compile', () => {
     // @ts-expect-error A detail is in English only.
     void new AppError('refund_not_possible', { detail: 'No.' })
   })

@@ -209,7 +209,7 @@ describe('routing and limits', () => {
   it.each([
     ['what is no HTTP', 'nonsense\r\n\r\n', 400, 'bad_request'],
     ['a method that nobody knows', 'CHARGE /transaction HTTP/1.1\r\nHost: a\r\n\r\n', 400, 'bad_request'],
-    ['headers without end', `GET / HTTP/1.1\r\nHost: a\r\nA: ${text(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    ['headers that are too large', `GET / HTTP/1.1\r\nHost: a\r\nA: ${text(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
   ])('answers %s with a problem too', async (_, sent, status, code) => {
     const [head = '', body = ''] = (await exchange(service.baseUrl, sent)).split('\r\n\r\n')
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
@@ -334,7 +334,7 @@ describe('the rate limit', () => {
   })
 })
 
-it('uses no idempotency key on a refusal', async () => {
+it('does not use up the idempotency key of a refused request', async () => {
   const idempotencyKey = 'order-refused-1'
   const body = smallestTransaction({ idempotencyKey })
   const reader = await addTestClient(service, ['transaction.read'])
@@ -375,7 +375,7 @@ it('a create gets a database connection however many lists of another merchant w
     await released
   })
   await isLocked
-  // As many as run and wait, and one more.
+  // 33 lists of one merchant may run or wait. One more is refused.
   const lists = Array.from(
     { length: 34 },
     async () => (await service.call('/transaction', { token: another.token })).status,

@@ -340,7 +340,7 @@ describe('guiche doctor', () => {
     }
   })
 
-  it('does not say that no real money moves when the service does not say so', async () => {
+  it('says that it is not known whether real money moves when the service does not say', async () => {
     const server = createServer(({ url }, response) => {
       response.statusCode = url === '/auth/token' ? 200 : 500
       response.end(JSON.stringify({ access_token: 't', scope: 'transaction.read transaction.write' }))

@@ -33,7 +33,7 @@ async function untilSaid(id: string, part: string): Promise<Explanation> {
 }
 
 /** The requests to the acquirer, as the timeline shows them, without their durations. */
-function queriesOf({ timeline }: Explanation): string[] {
+function requestsOf({ timeline }: Explanation): string[] {
   return timeline.filter(({ kind }) => kind === 'acquirer').map(({ what }) => what.replace(/, \d+ ms$/, ''))
 }
 
@@ -47,7 +47,7 @@ it('explains a charge without an answer of the acquirer: the next query, and the
   expect(pending.summary).toBe(
     'PENDING: the acquirer did not answer (AcquirerUnavailable 504, at 15:00:00), so it is unknown whether the charge exists. The acquirer is asked again at 15:00:05. No webhook: it was created without a webhookUrl.',
   )
-  expect(queriesOf(pending)).toEqual([
+  expect(requestsOf(pending)).toEqual([
     'simulator was asked for a charge: no answer, so the outcome is unknown (AcquirerUnavailable 504)',
   ])
 
@@ -55,8 +55,8 @@ it('explains a charge without an answer of the acquirer: the next query, and the
   bank.service.clock.advance(5_000)
   await bank.service.runJob('transactions.check')
   const generated = await untilSaid(id, 'PIX_QRCODE_GENERATED: not paid yet')
-  // The status shows that the charge was finally created.
-  expect(queriesOf(generated)).toHaveLength(1)
+  // The second request succeeded. A created charge is not recorded as an exchange: the status shows it.
+  expect(requestsOf(generated)).toHaveLength(1)
 })
 
 it('explains a withdrawal of unknown outcome, and the answer once it has arrived', async () => {
@@ -76,9 +76,9 @@ it('explains a withdrawal of unknown outcome, and the answer once it has arrived
   await bank.service.runJob('withdrawals.check')
   await untilSaid(body.id, 'PROCESSED: R$ 10,00 was sent at ')
   // Exchanges are recorded a moment later than outcomes.
-  await eventually(async () => queriesOf(await explain(body.id)).length > 1)
+  await eventually(async () => requestsOf(await explain(body.id)).length > 1)
   const done = await explain(body.id)
-  expect(queriesOf(done)).toEqual([
+  expect(requestsOf(done)).toEqual([
     'simulator was asked to send: no answer, so the outcome is unknown (AcquirerUnavailable 504)',
     'simulator was asked about the payout: done',
   ])

@@ -153,14 +153,14 @@ describe('a payment link', () => {
   it('with an open amount accepts what is between its limits, and says what is wrong', async () => {
     const link = await made({ amount: null, amountMin: 1_000, amountMax: 500_000, needsCustomer: true })
     const customer = { name: 'Maria da Silva', email: 'maria@example.com', document: '529.982.247-25' }
-    // A keyboard of digits could not write a CNPJ with letters.
+    // No numeric keypad: a CNPJ may contain letters.
     expect((await open(link.url)).text).toMatch(/name="document"[^>]* autocapitalize="characters"/)
     for (const amount of ['', '9,99', '5.000,01', '1,234.00', '10,001', '-20', '1e3'])
       expect((await send(link.url, { ...customer, amount })).text).toContain('Check the amount.')
     const wrong = await send(link.url, { amount: '10', name: '<b>', email: 'maria', document: '529.982.247-24' })
     expect(wrong.status).toBe(422)
     expect(wrong.text).toMatch(/&#60;b&#62;[\s\S]*Enter your name\.[\s\S]*Check the email[\s\S]*Check the CPF/)
-    // PostgreSQL would refuse the first after the acquirer has made its charge.
+    // The first contains a NUL character, which PostgreSQL would refuse only after the acquirer has created the charge.
     for (const email of ['a\0b@c.de', 'a\x07b@c.de', `${'a'.repeat(250)}@c.de`, 'a,b@c.de']) {
       const refused = await send(link.url, { ...customer, amount: '10', email })
       expect([refused.status, refused.text.includes('Check the email')]).toEqual([422, true])
@@ -216,7 +216,7 @@ describe('a payment link', () => {
     const [first, second] = [await made({ stock: 1 }), await made({ stock: 1 })]
     const request = randomUUID()
     for (const { id } of [first, second]) {
-      // What a request leaves that was interrupted before its request to the acquirer.
+      // The row that remains when a request is interrupted before it calls the acquirer.
       const hash = createHash('sha256').update(JSON.stringify([id, request, { amount: 2_590, customer: null }]))
       const reservedAt = new Date(service.clock.now().getTime() - 11 * 60_000)
       await service.db.query(sql`
@@ -246,7 +246,7 @@ describe('a payment link', () => {
     expect((await open(link.url, { 'accept-language': 'pt' })).text).toContain('Este link expirou')
     service.clock.advance(1)
     expect((await change(link, { isEnabled: false })).status).toBe(200)
-    // Based on the link as it was before that change, this one would undo it.
+    // This change is based on the link as it was before the change above, and would undo that one.
     const late = await change(link, { title: 'Another name', isEnabled: true })
     expect(late).toMatchObject({ status: 409, body: { code: 'change_not_possible', errors: [{ code: 'changed' }] } })
     expect(await open(link.url)).toMatchObject({ status: 410, text: expect.stringContaining('Link disabled') })
@@ -317,7 +317,8 @@ describe('a static code', () => {
       Array(3).fill(200),
     )
     await eventually(async () => (await detail(link.id)).paymentCount === 2)
-    // A callback that the inbox does not recognize as a repetition, and the PSP's list of payments.
+    // The payment is reported twice more: by a callback that the inbox does not recognize as a repetition, because its
+    // row was deleted, and by the PSP's list of payments.
     await service.db.query(sql`delete from callback_inbox where end_to_end = ${second.endToEndId}`)
     await sendCallback(service, { pix: [second] })
     await service.runJob('transactions.poll')

@@ -44,7 +44,7 @@ it('posts a payment once, even when its callback arrives again after the first w
   await service.runJob('retention.forget')
   await jobIsDone()
   expect(await inboxState(service, payment.endToEndId)).toBe('settled')
-  // The clock is stopped while it is processed; a day later it is too old in any case.
+  // The clock stood still while the callback was processed: above it was a millisecond younger than the limit.
   service.clock.advance(dayMs)
   await service.runJob('retention.forget')
   await eventually(async () => (await inboxState(service, payment.endToEndId)) === null)

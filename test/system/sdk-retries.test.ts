@@ -123,7 +123,7 @@ describe('a call that is safe to repeat', () => {
     expect(await failure(guiche.balance.get({}, { timeoutMs: 200, maxRetries: 0 }))).toMatchObject({ code: 'timeout' })
   })
 
-  it('takes any time without a limit', async () => {
+  it('never times out with an infinite timeoutMs', async () => {
     expect(await guiche.balance.get({}, { timeoutMs: Infinity, maxRetries: 0 })).toMatchObject({ debt: 0 })
   })
 })
@@ -190,7 +190,7 @@ describe('an abort', () => {
     expect((await stayed).available).toBeTypeOf('number')
   })
 
-  it('sends nothing when it came first', async () => {
+  it('before the call prevents the request', async () => {
     await expect(guiche.balance.get({}, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
     expect(proxy.count('GET /balance')).toBe(0)
   })
@@ -221,7 +221,7 @@ describe('tokens', () => {
     expect(proxy.count('POST /auth/token')).toBe(1)
   })
 
-  it('are renewed before they end, by their lifetime', async () => {
+  it('are renewed before they end, by `expires_in_sec`: Guichê’s `expires_in` is a Unix time, unlike in RFC 6749', async () => {
     const token = { access_token: service.token, expires_in: 4_000_000_000, expires_in_sec: 1 }
     proxy.plan('POST /auth/token', { status: 200, body: JSON.stringify(token) })
     await guiche.balance.get()
@@ -237,7 +237,7 @@ describe('tokens', () => {
     expect(id).toBeTypeOf('string')
     expect(proxy.count('POST /auth/token')).toBe(2)
     expect(proxy.count('POST /transaction')).toBe(2)
-    // Calls that must not be sent twice too: nothing was done.
+    // Calls that are not safe to repeat are repeated too: the refused request has done nothing.
     service.clock.advance(901_000)
     const error = await failure(guiche.sandbox.pay({ uri: 'none' }))
     expect(error.code).toBe('payment_refused')
@@ -272,7 +272,7 @@ describe('tokens', () => {
     expect(proxy.count('POST /auth/token')).toBe(2)
   })
 
-  it('keep the key in the error when an earlier try of the call may have been carried out', async () => {
+  it('that cannot be renewed leave the key in the error when an earlier try of the call may have been carried out', async () => {
     const hasty = connect({ maxRetries: 1 })
     await hasty.balance.get()
     proxy.plan('POST /transaction', 'lose-answer', {
