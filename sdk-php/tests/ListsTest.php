@@ -76,6 +76,16 @@ final class ListsTest extends TestCase
         }, self::queries($transport)));
     }
 
+    public function testTheWaitForEventsEndsWithinTheTimeLimit(): void
+    {
+        foreach ([30_000 => '20', 10_000 => '6', 60_000 => '20', 1_000 => '0'] as $timeoutMs => $wait) {
+            $transport = new FakeTransport([FakeTransport::problem(422, 'position_unknown')]);
+            RequestsTest::thrownBy(static fn () => $transport->guiche()->events->follow(options: ['timeoutMs' => $timeoutMs])->current());
+            parse_str(self::queries($transport)[0], $values);
+            self::assertSame([$timeoutMs, $wait], [$transport->requests[0]->timeoutMs, $values['wait']]);
+        }
+    }
+
     public function testARecordKeepsFieldsThatThisVersionDoesNotKnow(): void
     {
         $transport = new FakeTransport([self::page(['a'], null)]);

@@ -19,9 +19,9 @@ export type FollowOptions = RequestOptions & {
   onInterruption?: ((error: GuicheError) => void) | undefined
 }
 
-const waitSeconds = 20
-/** Longer than the wait. */
-const timeoutMs = 30_000
+/** The longest that the service accepts. */
+const waitSecondsMax = 20
+const followTimeoutMs = 30_000
 const firstPauseMs = 1_000
 const longestPauseMs = 30_000
 /** So that a wrong Retry-After does not stop the events for long. */
@@ -60,16 +60,20 @@ export class Events {
     { onInterruption, ...options }: FollowOptions = {},
   ): AsyncGenerator<FeedEvent, void, undefined> {
     const { after = 'start', ...filters } = query
+    const timeoutMs = options.timeoutMs ?? followTimeoutMs
+    // If there is no event, the service answers only when the wait is over. That must be well within the time limit.
+    const wait = Math.min(waitSecondsMax, Math.floor(timeoutMs / 1500))
     let pauseMs = firstPauseMs
     for (let position = after; ; ) {
       let retryAfterMs = 0
       const startedAt = performance.now()
       try {
-        const page = await this.read({ ...filters, after: position, wait: waitSeconds }, { timeoutMs, ...options })
+        const page = await this.read({ ...filters, after: position, wait }, { ...options, timeoutMs })
         yield* page.data
         position = page.next
         pauseMs = firstPauseMs
-        // An empty page at once: the service lets no more requests wait, since too many do already.
+        // An empty page without the wait: the service already holds too many waiting requests or is shutting down, or
+        // the time limit is too short for a wait.
         if (page.data.length > 0 || page.hasMore || performance.now() - startedAt > firstPauseMs) continue
       } catch (error) {
         if (!isInterruption(error)) throw error

@@ -24,9 +24,9 @@ use Guiche\WebhookEvent;
  */
 final class Events
 {
-    private const WAIT_SECONDS = 20;
-    /** Longer than the wait. */
-    private const TIMEOUT_MS = 30_000;
+    /** The longest that the service accepts. */
+    private const LONGEST_WAIT_SECONDS = 20;
+    private const FOLLOW_TIMEOUT_MS = 30_000;
     private const FIRST_PAUSE_MS = 1_000;
     private const LONGEST_PAUSE_MS = 30_000;
     /** So that a wrong Retry-After does not stop the events for long. */
@@ -61,18 +61,21 @@ final class Events
      */
     public function follow(array $query = [], ?callable $onInterruption = null, array $options = []): \Generator
     {
-        $query += ['after' => 'start', 'wait' => self::WAIT_SECONDS];
+        $options += ['timeoutMs' => self::FOLLOW_TIMEOUT_MS];
+        // If there is no event, the service answers only when the wait is over. That must be well within the time limit.
+        $query += ['after' => 'start', 'wait' => min(self::LONGEST_WAIT_SECONDS, intdiv($options['timeoutMs'], 1500))];
         for ($pauseMs = self::FIRST_PAUSE_MS; ;) {
             $startedAt = hrtime(true);
             $retryAfterMs = 0;
             try {
-                $page = $this->read($query, $options + ['timeoutMs' => self::TIMEOUT_MS]);
+                $page = $this->read($query, $options);
                 foreach ($page->data as $event) {
                     yield $event;
                 }
                 $query['after'] = $page->next;
                 $pauseMs = self::FIRST_PAUSE_MS;
-                // An empty page at once: too many requests wait already, or the service is stopping.
+                // An empty page without the wait: the service already holds too many waiting requests or is shutting
+                // down, or the time limit is too short for a wait.
                 if ($page->data !== [] || $page->hasMore || hrtime(true) - $startedAt > self::FIRST_PAUSE_MS * 1_000_000) {
                     continue;
                 }

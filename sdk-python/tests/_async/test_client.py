@@ -247,6 +247,12 @@ class ClientTest(IsolatedAsyncioTestCase):
                     break
         self.assertEqual((numbers, [error.code for error in errors]), ([1, 2, 3], ["connection_failed"]))
         self.assertEqual(str(self.service.last("GET /event").url.query, "ascii"), "after=2-a&wait=20")
+        for timeout, wait in ((10.0, 6), (60.0, 20), (1.0, 0)):
+            self.service.plan("GET /event", events(3))
+            async for event in self.guiche.events.follow({"after": "end"}, timeout=timeout):
+                break
+            request = self.service.last("GET /event")
+            self.assertEqual((request.url.params["wait"], request.extensions["timeout"]["read"]), (str(wait), timeout))
         self.service.plan("GET /event", problem(429, "rate_limited", {"retry-after": "90"}), events(4))
         with patch("guiche._async._records.asyncio.sleep") as slept:
             async for event in self.guiche.events.follow():
@@ -293,7 +299,7 @@ class ClientTest(IsolatedAsyncioTestCase):
             await self.guiche.transactions.wait_for("an-id", "PAID")
 
     async def test_refuses_wrong_arguments_before_it_sends_anything(self) -> None:
-        for wrong in ("", "pix.test", "https://user:word@pix.test", "https://pix.test?a=b", None):
+        for wrong in ("", "pix.test", "https://user:word@pix.test", "https://pix.test?a=b", "https://pix.test/?", None):
             with self.assertRaisesRegex(ValueError, "base_url must be"):
                 self.service.async_connect(base_url=wrong)
         with self.assertRaisesRegex(TypeError, "environment variable"):

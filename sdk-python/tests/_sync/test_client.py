@@ -248,6 +248,12 @@ class ClientTest(TestCase):
                     break
         self.assertEqual((numbers, [error.code for error in errors]), ([1, 2, 3], ["connection_failed"]))
         self.assertEqual(str(self.service.last("GET /event").url.query, "ascii"), "after=2-a&wait=20")
+        for timeout, wait in ((10.0, 6), (60.0, 20), (1.0, 0)):
+            self.service.plan("GET /event", events(3))
+            for event in self.guiche.events.follow({"after": "end"}, timeout=timeout):
+                break
+            request = self.service.last("GET /event")
+            self.assertEqual((request.url.params["wait"], request.extensions["timeout"]["read"]), (str(wait), timeout))
         self.service.plan("GET /event", problem(429, "rate_limited", {"retry-after": "90"}), events(4))
         with patch("guiche._sync._records.time.sleep") as slept:
             for event in self.guiche.events.follow():
@@ -294,7 +300,7 @@ class ClientTest(TestCase):
             self.guiche.transactions.wait_for("an-id", "PAID")
 
     def test_refuses_wrong_arguments_before_it_sends_anything(self) -> None:
-        for wrong in ("", "pix.test", "https://user:word@pix.test", "https://pix.test?a=b", None):
+        for wrong in ("", "pix.test", "https://user:word@pix.test", "https://pix.test?a=b", "https://pix.test/?", None):
             with self.assertRaisesRegex(ValueError, "base_url must be"):
                 self.service.connect(base_url=wrong)
         with self.assertRaisesRegex(TypeError, "environment variable"):

@@ -25,9 +25,9 @@ from ..types import (
 from ._client import AsyncClient, AsyncOptions
 from ._list import AsyncList
 
-_FEED_WAIT = 20
-# Longer than the wait.
-_FEED_TIMEOUT = 30.0
+# The longest that the service accepts.
+_LONGEST_WAIT = 20
+_FOLLOW_TIMEOUT = 30.0
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
 # So that a wrong Retry-After does not stop the events for long.
@@ -107,8 +107,11 @@ class AsyncEvents:
         :raises GuicheError: ``position_unknown`` if the feed does not have the position: the service's database was
             restored to an earlier moment, or the position is from elsewhere; and any error that a repeat cannot solve
         """
-        parameters: dict[str, object] = {"after": "start", **(query or {}), "wait": _FEED_WAIT}
-        options = AsyncOptions(_FEED_TIMEOUT if timeout is None else timeout, max_retries)
+        limit = _FOLLOW_TIMEOUT if timeout is None else timeout
+        # If there is no event, the service answers only when the wait is over. That must be well within the time limit.
+        wait = int(min(_LONGEST_WAIT, limit / 1.5))
+        parameters: dict[str, object] = {"after": "start", **(query or {}), "wait": wait}
+        options = AsyncOptions(limit, max_retries)
         pause = _FIRST_PAUSE
         while True:
             started_at = time.monotonic()
@@ -129,7 +132,8 @@ class AsyncEvents:
                     yield event
                 parameters["after"] = position
                 pause = _FIRST_PAUSE
-                # An empty page at once: too many requests wait already, or the service is stopping.
+                # An empty page without the wait: the service already holds too many waiting requests or is shutting down,
+                # or the time limit is too short for a wait.
                 if events or has_more or time.monotonic() - started_at > _FIRST_PAUSE:
                     continue
             await asyncio.sleep(max(pause, retry_after))
