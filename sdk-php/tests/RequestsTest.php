@@ -305,6 +305,8 @@ final class RequestsTest extends TestCase
             static fn () => $guiche->transactions->create(['amount' => NAN]),
             static fn () => new Guiche('https://user:secret@pix.example.com', 'a', 'b'),
             static fn () => new Guiche('pix.example.com', 'a', 'b'),
+            static fn () => new Guiche('https://pix.example.com/?', 'a', 'b'),
+            static fn () => new Guiche('https://pix.example.com/#', 'a', 'b'),
             static fn () => new Guiche('https://pix.example.com', 'a', ''),
         ];
         foreach ($calls as $call) {

@@ -105,7 +105,7 @@ function tokensOf(settings: Settings, { clientId, clientSecret, accessToken }: G
 function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   // The message does not show the URL, which may contain a password.
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || /[?#]/.test(text))
     throw new TypeError(
       'baseUrl must be an http or https address without credentials, query or fragment, such as https://pix.example.com',
     )
