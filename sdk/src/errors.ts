@@ -169,14 +169,15 @@ export class WebhookVerificationError extends GuicheError {
   override readonly name = 'WebhookVerificationError'
 }
 
-const classes: Record<string, typeof GuicheError> = {
-  validation_failed: ValidationError,
-  malformed_json: ValidationError,
-  idempotency_key_reused: IdempotencyKeyReusedError,
-  acquirer_refused: AcquirerRefusedError,
-  insufficient_balance: InsufficientBalanceError,
-  acquirer_unavailable: AcquirerUnavailableError,
-}
+// A map: a code that a proxy sent, such as `constructor`, must not find a member of every object.
+const classes = new Map<string, typeof GuicheError>([
+  ['validation_failed', ValidationError],
+  ['malformed_json', ValidationError],
+  ['idempotency_key_reused', IdempotencyKeyReusedError],
+  ['acquirer_refused', AcquirerRefusedError],
+  ['insufficient_balance', InsufficientBalanceError],
+  ['acquirer_unavailable', AcquirerUnavailableError],
+])
 
 const classesByStatus: Record<number, typeof GuicheError> = {
   401: AuthenticationError,
@@ -204,7 +205,7 @@ export function toError({ status, headers, body, idempotencyKey }: Answered): Gu
   // proxy.
   const named = text(code) ?? text(error)
   const message = text(detail) ?? text(description)
-  const Class = classes[named ?? ''] ?? classesByStatus[status] ?? (status >= 500 ? ServerError : GuicheError)
+  const Class = classes.get(named ?? '') ?? classesByStatus[status] ?? (status >= 500 ? ServerError : GuicheError)
   if (named && message) return new Class({ ...facts, code: named, detail: message })
   return new Class({ ...facts, code: 'unexpected_answer', detail: unexpected(status) })
 }
