@@ -54,6 +54,24 @@ final class TransportsTest extends TestCase
         (new Psr18Transport($client, $factory, $factory))->send(new Request('GET', 'https://pix.example.com', [], null, 1000));
     }
 
+    public function testAnExportThatCannotBeWrittenFails(): void
+    {
+        $this->needPsr();
+        $client = new class () implements ClientInterface {
+            public function sendRequest(RequestInterface $request): ResponseInterface
+            {
+                $factory = new Psr17Factory();
+                return $factory->createResponse(200)->withBody($factory->createStream("id,amount\r\n1,2590\r\n"));
+            }
+        };
+        $factory = new Psr17Factory();
+        // A stream that can only be read refuses the data, as one on a full disk does.
+        $sink = fopen('php://memory', 'rb');
+        $this->expectException(TransportFailure::class);
+        $this->expectExceptionMessage('could not be written');
+        (new Psr18Transport($client, $factory, $factory))->send(new Request('GET', 'https://pix.example.com', [], null, 1000, $sink));
+    }
+
     public function testCurlSaysThatNobodyListens(): void
     {
         $server = stream_socket_server('tcp://127.0.0.1:0');

@@ -10,8 +10,9 @@ use Psr\Http\Message\RequestFactoryInterface;
 use Psr\Http\Message\StreamFactoryInterface;
 
 /**
- * Any PSR-18 client with PSR-17 factories, such as Guzzle or Symfony's. Set its time limit and leave redirects off: PSR-18
- * has no options for a single request, so `timeoutMs` has no effect here.
+ * Any PSR-18 client with PSR-17 factories, such as Guzzle or Symfony's. PSR-18 has no options for a single request, so
+ * `timeoutMs` has no effect here. Configure the client itself: set its time limit, and turn redirects off where they are
+ * on by default (Symfony: `max_redirects` 0), because they could send the credentials to another address.
  */
 final class Psr18Transport implements Transport
 {
@@ -56,7 +57,11 @@ final class Psr18Transport implements Transport
             $body->rewind();
         }
         while (!$body->eof()) {
-            fwrite($sink, $body->read(self::CHUNK_BYTES));
+            $part = $body->read(self::CHUNK_BYTES);
+            if (fwrite($sink, $part) !== strlen($part)) {
+                // Without this, an export that does not fit on the disk would look complete.
+                throw new TransportFailure('The answer could not be written to the temporary stream.');
+            }
         }
         return '';
     }
