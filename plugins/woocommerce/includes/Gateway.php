@@ -70,7 +70,7 @@ final class Gateway extends \WC_Payment_Gateway
         ];
     }
 
-    /** Saves the settings. If none is missing, it checks the webhook secret's form and tries the credentials. */
+    /** Saves the settings. If none is missing, it checks the form of each webhook secret and tries the credentials. */
     public function process_admin_options(): bool
     {
         $client = [$this->get_option('base_url'), $this->get_option('client_id')];
@@ -85,7 +85,10 @@ final class Gateway extends \WC_Payment_Gateway
             return $isSaved;
         }
         try {
-            \Guiche\Webhook::readSecret(Endpoints::webhookSecrets()[0] ?? '');
+            // Endpoints::receive refuses every webhook if any of the secrets is malformed.
+            foreach (Endpoints::webhookSecrets() ?: [''] as $secret) {
+                \Guiche\Webhook::readSecret($secret);
+            }
             Plugin::client()->transactions->list(['perPage' => 1])->page();
             \WC_Admin_Settings::add_message(__('Guichê accepts the credentials.', 'guiche-for-woocommerce'));
         } catch (GuicheException $error) {
