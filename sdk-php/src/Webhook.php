@@ -57,7 +57,7 @@ final class Webhook
             throw self::refuse("The signature's time is more than $toleranceSeconds seconds from now. Is the clock of this machine right?");
         }
         if (!self::matches($keys, self::readHeader($headers, 'webhook-signature'), "$id.$seconds.$rawBody")) {
-            throw self::refuse('No signature matches. Is this the secret of the client, and is the body raw, not parsed and serialized again?');
+            throw self::refuse('No signature matches. Is this the secret of the client or of the webhook endpoint with this address, and is the body raw, not parsed and serialized again?');
         }
         try {
             $event = json_decode($rawBody, true, 512, JSON_THROW_ON_ERROR);

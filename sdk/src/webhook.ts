@@ -61,7 +61,7 @@ export async function verifyWebhook(
   )
   if (!matches.includes(true))
     throw refuse(
-      'No signature matches. Is this the secret of the client, and is the body raw, not parsed and serialized again?',
+      'No signature matches. Is this the secret of the client or of the webhook endpoint with this address, and is the body raw, not parsed and serialized again?',
     )
   return parseEvent(body)
 }
