@@ -77,14 +77,18 @@ export async function patchCharge(network: Network, txid: string, request: HttpR
   return json(200, toCob({ ...found, removedAt: now }, now))
 }
 
-/** `GET /cob/{txid}`. An expired charge stays ATIVA, as at every known PSP. */
+/**
+ * `GET /cob/{txid}`. An expired charge stays ATIVA, as at every known PSP. The simulator keeps only the current revision
+ * of a charge.
+ */
 export async function getCharge(network: Network, txid: string, request: HttpRequest): Promise<HttpResponse> {
-  if ((request.query.revisao ?? '0') !== '0') {
+  const charge = isTxid(txid) ? await network.findCharge(toChargeId(network, txid)) : null
+  if (!charge) return problem('CobNaoEncontrado', 'Não há cobrança com o txid informado.')
+  const { revisao } = request.query
+  if (revisao !== undefined && revisao !== String(revisionOf(charge))) {
     const razao = 'O parâmetro revisao corresponde a uma revisão inexistente.'
     return problem('CobConsultaInvalida', razao, [{ razao, propriedade: 'revisao' }])
   }
-  const charge = isTxid(txid) ? await network.findCharge(toChargeId(network, txid)) : null
-  if (!charge) return problem('CobNaoEncontrado', 'Não há cobrança com o txid informado.')
   return json(200, toCob(charge, network.clock.now()))
 }
 
@@ -92,12 +96,17 @@ export function expiryOf({ createdAt, expiresInSeconds }: ChargeRow): Date {
   return new Date(createdAt.getTime() + expiresInSeconds * 1000)
 }
 
+/** Only the removal changes a charge. */
+function revisionOf({ removedAt }: ChargeRow): number {
+  return removedAt ? 1 : 0
+}
+
 /** Fields that the answer to a charge and the payload at its location share. */
 export function toCobBase(charge: ChargeRow, { isPaid, details }: { isPaid: boolean; details?: Details }) {
   const base = {
     calendario: { criacao: charge.createdAt.toISOString(), expiracao: charge.expiresInSeconds },
     txid: charge.txid,
-    revisao: charge.removedAt ? 1 : 0,
+    revisao: revisionOf(charge),
     status: isPaid ? 'CONCLUIDA' : charge.removedAt ? removedStatus : 'ATIVA',
     valor: { original: toReais(cents(charge.amount)) },
     chave: receiverKey,

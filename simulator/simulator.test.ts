@@ -95,6 +95,9 @@ describe('a charge that is removed', () => {
     expect(await remove(txid)).toMatchObject({ status: 200, body: { txid, revisao: 1, ...removal } })
     const found = await simulator.request('GET', `/cob/${txid}`)
     expect(found.body).toMatchObject({ revisao: 1, ...removal })
+    const statusOf = async (revisao: string) =>
+      (await simulator.request('GET', `/cob/${txid}`, { query: { revisao } })).status
+    expect([await statusOf('1'), await statusOf('0'), await statusOf('2')]).toEqual([200, 400, 400])
     expect(await simulator.pay({ uri })).toMatchObject({ ok: false, code: 'charge_removed' })
     expect((await simulator.request('PUT', `/cob/${txid}`, { body: cob() })).status).toBe(400)
   })
