@@ -51,7 +51,7 @@ final class Guiche
     public readonly Events $events;
     /** Webhook deliveries, and delivering an event again. */
     public readonly Deliveries $deliveries;
-    /** Addresses that receive the events of all records. */
+    /** Addresses that receive the events of all transactions and withdrawals. */
     public readonly WebhookEndpoints $webhookEndpoints;
     /** Controls of the simulated PIX network, if the acquirer is the simulator. */
     public readonly Sandbox $sandbox;

@@ -54,7 +54,10 @@ export class GuicheError extends Error {
   readonly requestId: string | undefined
   /** Seconds to wait before the next try, if the service said so. */
   readonly retryAfterSeconds: number | undefined
-  /** Every error of an invalid request's fields at once, or why the state of a record refuses it; else empty. */
+  /**
+   * All invalid fields of the request, not only the first; or the reasons why the current state of the record does not
+   * allow the request. Empty for other errors.
+   */
   readonly errors: readonly FieldError[]
   /** The idempotency key of the request. Repeat the request with this key, and it is carried out only once. */
   readonly idempotencyKey: string | undefined
@@ -121,7 +124,10 @@ export class AuthenticationError extends GuicheError {
   override readonly name = 'AuthenticationError'
 }
 
-/** 403: the client lacks a scope, which the operator can grant, or is not registered; or its merchant has moved. */
+/**
+ * 403: the client lacks a scope, which the operator can grant; or it is not registered; or new charges of its merchant
+ * are created at another address (`merchant_moved`).
+ */
 export class PermissionError extends GuicheError {
   override readonly name = 'PermissionError'
 }
@@ -137,8 +143,9 @@ export class RateLimitedError extends GuicheError {
 }
 
 /**
- * 500 `acquirer_unavailable`: the PSP did not answer in time, so the outcome is not known yet. The transaction is kept
- * and its outcome will be found: fetch it by `transactionId`, or repeat the request with `idempotencyKey`.
+ * 500 `acquirer_unavailable`: the PSP did not answer in time, or reports a charge as paid without showing its code
+ * or payment. The transaction is kept and its outcome will be found: fetch it later by `transactionId`. After no
+ * answer you can also repeat the call: a creation with the same `idempotencyKey`, a cancellation as it was.
  */
 export class AcquirerUnavailableError extends GuicheError {
   override readonly name = 'AcquirerUnavailableError'
@@ -151,7 +158,7 @@ export class AcquirerUnavailableError extends GuicheError {
   }
 }
 
-/** 5xx: the service, or a proxy in front of it, failed. */
+/** 5xx: the service, or a proxy in front of it, failed or is overloaded; or payouts are frozen (`payouts_stopped`). */
 export class ServerError extends GuicheError {
   override readonly name = 'ServerError'
 }
@@ -210,7 +217,7 @@ export function toError({ status, headers, body, idempotencyKey }: Answered): Gu
   return new Class({ ...facts, code: 'unexpected_answer', detail: unexpected(status) })
 }
 
-/** The error for an answer that contains no error but is not Guichê's either. */
+/** The error for an answer that reports success, but whose body is not what Guichê sends. */
 export function unexpectedAnswer(status: number, idempotencyKey?: string): GuicheError {
   return new GuicheError({ code: 'unexpected_answer', detail: unexpected(status), status, idempotencyKey })
 }

@@ -95,7 +95,10 @@ export class Events {
     return this.#client.get(`/event/${toSegment(eventId)}`, options)
   }
 
-  /** Events of all records, newest first, each with the state of its delivery to the record's `webhookUrl`. */
+  /**
+   * Events of all transactions and withdrawals, newest first, each with the state of its delivery to the record's
+   * `webhookUrl`.
+   */
   list(filters?: EventFilters, options?: RequestOptions): List<EventSummary> {
     return this.#client.list('/event', filters, options)
   }

@@ -17,7 +17,7 @@ export type GuicheOptions = {
   timeoutMs?: number
   /**
    * How many times a call is retried where that is safe: after no answer, 408, 429, 500, 502, 503 or 504, with growing
-   * pauses. 4 by default, about six seconds in all. 0 disables retries.
+   * pauses. 4 by default, whose pauses take about six seconds in total. 0 disables retries.
    */
   maxRetries?: number
   /** Used instead of the platform's `fetch`: to log requests, or to use a proxy. */
@@ -63,12 +63,15 @@ export class Guiche {
   /** Everything that changed the available balance. Scope: `balance.read`. */
   readonly statement: Statement
   /**
-   * Status changes of transactions and withdrawals. Scopes: `webhook.read`, and for payloads also those of the records.
+   * Status changes of transactions and withdrawals. Scopes: `webhook.read`, and for payloads also `transaction.read`
+   * and `withdrawal.read`.
    */
   readonly events: Events
   /** Webhook deliveries, and delivering an event again. Scopes: `webhook.read`, `webhook.write`. */
   readonly deliveries: Deliveries
-  /** Addresses that receive the events of all records. Scopes: `webhook.read`, `webhook.write`. */
+  /**
+   * Addresses that receive the events of all transactions and withdrawals. Scopes: `webhook.read`, `webhook.write`.
+   */
   readonly webhookEndpoints: WebhookEndpoints
   /**
    * Controls of the simulated PIX network, if the acquirer is the simulator: payers, their banks and receivers of

@@ -24,7 +24,8 @@ const signaturesMax = 8
  * @param rawBody the bytes as received, or their text: a body that was parsed and serialized again has another
  * signature
  * @throws {WebhookVerificationError} if it cannot be trusted: answer 400 or 401
- * @throws {TypeError} if a secret is invalid or the body is not raw, which no sender can cause
+ * @throws {TypeError} if a secret is invalid, or `rawBody` is neither text nor bytes: mistakes of the caller, which no
+ *   request can cause
  * @example
  * ```ts
  * export async function POST(request: Request) {

@@ -54,7 +54,12 @@ class GuicheException extends \RuntimeException
         public readonly ?string $requestId = null,
         /** Seconds to wait before the next try, if the service said so. */
         public readonly ?float $retryAfterSeconds = null,
-        /** @var list<FieldError> Every error of an invalid request's fields at once, or why the state of a record refuses it; else empty. */
+        /**
+         * All invalid fields of the request, not only the first; or the reasons why the current state of the record
+         * does not allow the request. Empty for other errors.
+         *
+         * @var list<FieldError>
+         */
         public readonly array $errors = [],
         /**
          * The key of the request, if it had one. If the outcome is unknown, repeat the request with it: it is carried
@@ -92,7 +97,7 @@ class GuicheException extends \RuntimeException
         );
     }
 
-    /** The exception for an answer that contains no error but is not Guichê's either. */
+    /** The exception for an answer that reports success, but whose body is not what Guichê sends. */
     public static function unexpectedAnswer(int $status, ?string $idempotencyKey = null, ?\Throwable $previous = null): self
     {
         return new self('unexpected_answer', self::unexpected($status), $status, idempotencyKey: $idempotencyKey, previous: $previous);

@@ -11,8 +11,8 @@ use Psr\Http\Message\StreamFactoryInterface;
 
 /**
  * Any PSR-18 client with PSR-17 factories, such as Guzzle or Symfony's. PSR-18 has no options for a single request, so
- * `timeoutMs` has no effect here. Configure the client itself: set its time limit, and turn redirects off where they are
- * on by default (Symfony: `max_redirects` 0), because they could send the credentials to another address.
+ * `timeoutMs` has no effect here. Configure the client itself: set its time limit, and turn redirects off where they
+ * are on by default (Symfony: `max_redirects` 0), because they could send the credentials to another address.
  */
 final class Psr18Transport implements Transport
 {

@@ -15,8 +15,8 @@ use Guiche\Types\Shapes;
 use Guiche\WebhookEvent;
 
 /**
- * Status changes of transactions and withdrawals. Scopes: `webhook.read`, and for payloads also those of the records:
- * `transaction.read` and `withdrawal.read`, unless `type` selects one kind.
+ * Status changes of transactions and withdrawals. Scopes: `webhook.read`, and for payloads also `transaction.read`
+ * and `withdrawal.read`, or only one of them if `type` selects one kind.
  *
  * @phpstan-import-type Options from Client
  * @phpstan-import-type EventFilters from Shapes
@@ -62,7 +62,8 @@ final class Events
     public function follow(array $query = [], ?callable $onInterruption = null, array $options = []): \Generator
     {
         $options += ['timeoutMs' => self::FOLLOW_TIMEOUT_MS];
-        // If there is no event, the service answers only when the wait is over. That must be well within the time limit.
+        // If there is no event, the service answers only when the wait is over. That must be well within the time
+        // limit.
         $query += ['after' => 'start', 'wait' => min(self::LONGEST_WAIT_SECONDS, intdiv($options['timeoutMs'], 1500))];
         for ($pauseMs = self::FIRST_PAUSE_MS; ;) {
             $startedAt = hrtime(true);
@@ -116,7 +117,8 @@ final class Events
     }
 
     /**
-     * Events of all records, newest first, each with the state of its delivery to the record's `webhookUrl`.
+     * Events of all transactions and withdrawals, newest first, each with the state of its delivery to the record's
+     * `webhookUrl`.
      *
      * @param EventFilters $filters
      * @param Options $options

@@ -32,7 +32,10 @@ class GuicheError(Exception):
     retry_after: float | None
     """Seconds to wait before the next try, if the service said so."""
     errors: Sequence[FieldError]
-    """Every error of an invalid request's fields at once, or why the state of a record refuses it; else empty."""
+    """
+    All invalid fields of the request, not only the first; or the reasons why the current state of the record does not
+    allow the request. Empty for other errors.
+    """
     idempotency_key: str | None
     """The idempotency key of the request. Repeat the request with this key, and it is carried out only once."""
     transaction_id: str | None
@@ -111,7 +114,10 @@ class AuthenticationError(GuicheError):
 
 
 class PermissionError(GuicheError):
-    """403: the client lacks a scope, which the operator can grant, or is not registered; or its merchant has moved."""
+    """
+    403: the client lacks a scope, which the operator can grant; or it is not registered; or new charges of its merchant
+    are created at another address (``merchant_moved``).
+    """
 
 
 class NotFoundError(GuicheError):
@@ -124,13 +130,16 @@ class RateLimitedError(GuicheError):
 
 class AcquirerUnavailableError(GuicheError):
     """
-    500 ``acquirer_unavailable``: the PSP did not answer in time, so the outcome is not known yet. The transaction is
-    kept and its outcome will be found: fetch it by ``transaction_id``, or repeat the request with ``idempotency_key``.
+    500 ``acquirer_unavailable``: the PSP did not answer in time, or reports a charge as paid without showing its code
+    or payment. The transaction is kept and its outcome will be found: fetch it later by ``transaction_id``. After no
+    answer you can also repeat the call: a creation with the same ``idempotency_key``, a cancellation as it was.
     """
 
 
 class ServerError(GuicheError):
-    """5xx: the service, or a proxy in front of it, failed."""
+    """
+    5xx: the service, or a proxy in front of it, failed or is overloaded; or payouts are frozen (``payouts_stopped``).
+    """
 
 
 class ConnectionError(GuicheError):
@@ -183,7 +192,7 @@ def to_error(status: int, headers: Mapping[str, str], body: bytes, idempotency_k
 
 
 def unexpected_answer(status: int, idempotency_key: str | None = None) -> GuicheError:
-    """The error for an answer that contains no error but is not Guichê's either."""
+    """The error for an answer that reports success, but whose body is not what Guichê sends."""
     return GuicheError("unexpected_answer", _unexpected(status), status=status, idempotency_key=idempotency_key)
 
 

@@ -66,8 +66,8 @@ def verify_webhook(
     matches = [hmac.compare_digest(one, other) for one in expected for other in signatures]
     if True not in matches:
         raise _refuse(
-            "No signature matches. Is this the secret of the client or of the webhook endpoint with this address, and is "
-            "the body raw, not parsed and serialized again?"
+            "No signature matches. Is this the secret of the client or of the webhook endpoint with this address, and "
+            "is the body raw, not parsed and serialized again?"
         )
     return _parse_event(body)
 

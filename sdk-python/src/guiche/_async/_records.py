@@ -132,8 +132,8 @@ class AsyncEvents:
                     yield event
                 parameters["after"] = position
                 pause = _FIRST_PAUSE
-                # An empty page without the wait: the service already holds too many waiting requests or is shutting down,
-                # or the time limit is too short for a wait.
+                # An empty page without the wait: the service already holds too many waiting requests or is shutting
+                # down, or the time limit is too short for a wait.
                 if events or has_more or time.monotonic() - started_at > _FIRST_PAUSE:
                     continue
             await asyncio.sleep(max(pause, retry_after))

@@ -38,11 +38,14 @@ class Guiche:
     statement: Statement
     """Everything that changed the available balance. Scope: balance.read."""
     events: Events
-    """Status changes of transactions and withdrawals. Scopes: webhook.read, and for payloads also those of the records."""
+    """
+    Status changes of transactions and withdrawals. Scopes: webhook.read, and for payloads also transaction.read and
+    withdrawal.read.
+    """
     deliveries: Deliveries
     """Webhook deliveries, and delivering an event again. Scopes: webhook.read, webhook.write."""
     webhook_endpoints: WebhookEndpoints
-    """Addresses that receive the events of all records. Scopes: webhook.read, webhook.write."""
+    """Addresses that receive the events of all transactions and withdrawals. Scopes: webhook.read, webhook.write."""
     sandbox: Sandbox
     """Controls of the simulated PIX network: payers, their banks and receivers of withdrawals."""
 
@@ -65,7 +68,7 @@ class Guiche:
             elsewhere; ``None`` sends no token
         :param timeout: time limit of one try, in seconds
         :param max_retries: how many times a call is retried where that is safe: after no answer, 408, 429, 500, 502,
-            503 or 504, with growing pauses, about six seconds in all; 0 disables retries
+            503 or 504, with growing pauses of about six seconds in total; 0 disables retries
         :param http_client: a client of httpx that is used instead of an own one, for a proxy or to log requests; you
             close it
         """
