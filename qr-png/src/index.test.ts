@@ -50,7 +50,7 @@ describe('toPng', () => {
     expect([isLight(32, 32), isLight(39, 39), isLight(40, 40)]).toEqual([false, false, true])
   })
 
-  it('is valid zlib with the same pixels as another decoder reads, in each of the versions 1 to 11', () => {
+  it('has a valid zlib stream with the pixels that another decoder reads, in each of the versions 1 to 11', () => {
     for (const text of textsOfAllVersions()) {
       const { width, data } = PNG.sync.read(pngOf(text))
       expect(bitsOfImage(pngOf(text))).toEqual(bitsOfPixels(data, width))
@@ -69,8 +69,8 @@ it('toPngDataUrl is the PNG', () => {
   expect(toPngDataUrl(matrix)).toBe(`data:image/png;base64,${pngOf('a text').toString('base64')}`)
 })
 
-// The `qr` package uses one mode for the whole text. Where that is the cheapest cut, every module must be equal, and so
-// the mask, the error correction and its interleaving, the format and the version.
+// The `qr` package encodes the whole text in one mode. If that is also the shortest encoding, every module must be
+// equal. So the mask, the error correction and its interleaving, and the format and version information are tested too.
 describe('qrMatrix, against another encoder', () => {
   it.each([
     ['digits', ofDigits, 604],

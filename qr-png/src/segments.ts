@@ -8,7 +8,7 @@
 /** Data codewords of versions 1 to 11 at level M (table 7), without error correction. */
 export const dataCodewordsOfVersion = [0, 16, 28, 44, 64, 86, 108, 124, 154, 182, 216, 254] as const
 
-/** Fills `out` and returns the smallest version that has room for the text, or null when version 11 has not. */
+/** Fills `out` and returns the smallest version in which the text fits, or null if it does not fit in version 11. */
 export function encodeText(text: string, out: Uint8Array): number | null {
   if (text.length > lengthMax) return null
   const { written: length } = utf8.encodeInto(text, bytes)
@@ -46,7 +46,10 @@ const lengthMax = 604
 const utf8 = new TextEncoder()
 // Room for lengthMax UTF-16 units of three bytes each. The buffers are shared: each call ends before the next begins.
 const bytes = new Uint8Array(3 * lengthMax)
-/** For each byte and each of its possible modes: the mode of the byte before, two bits each. Later its own mode. */
+/**
+ * While costs are computed: for each byte and each mode that it may have, the mode of the preceding byte, in two bits
+ * per mode. Afterwards: the mode chosen for the byte.
+ */
 const modes = new Uint8Array(lengthMax)
 
 /** The value of a byte in alphanumeric mode (table 5), 0 to 9 for digits; 255 when it has none. */
@@ -63,8 +66,9 @@ function cheapestCut(length: number, { countBits }: HeaderSize): number {
   const byteHeader = 6 * (4 + countBits[byte])
   const alphanumericHeader = 6 * (4 + countBits[alphanumeric])
   const numericHeader = 6 * (4 + countBits[numeric])
-  // For each mode, the lowest cost of all bytes so far that ends in it, and the rest to whole bits: one remaining digit
-  // takes 4 bits, two take 7, one alphanumeric character 6.
+  // For each mode, the lowest cost of encoding all bytes so far with the last one in that mode, and in
+  // `alphanumericRest` and `numericRest` what rounds this cost up to whole bits. An incomplete group takes 4 bits for one
+  // digit, 7 for two digits and 6 for one alphanumeric character.
   let inByte = byteHeader
   let inAlphanumeric = alphanumericHeader
   let inNumeric = numericHeader
@@ -146,7 +150,8 @@ function writeSegments(length: number, { countBits }: HeaderSize, capacity: numb
     } else {
       put(modeIndicator[byte], 4)
       put(end - start, countBits[byte])
-      // No inner loop, since each byte completes exactly one byte: most of a BR code is written here.
+      // Faster than `put`: each byte of the text completes exactly one byte of `out`, so no inner loop is needed. Most
+      // of a BR code is written here.
       for (; start < end; start++) {
         pending = (pending << 8) | (bytes[start] ?? 0)
         out[at++] = pending >>> pendingBits

@@ -4,8 +4,9 @@ import { dataCodewordsOfVersion } from './segments.ts'
  * The common parts of all QR codes of one version (ISO/IEC 18004, 6.3 and 7.7 to 7.10), made once: the function
  * patterns, the place of each bit of each codeword, the eight masks, the format information of level M.
  *
- * Modules are bits, dark is 1. Column x of row y is bit x & 31 of `words[(x >> 5) * size + y]`: the words of the same
- * 32 columns follow each other, in the order in which they are read.
+ * Modules are bits, dark is 1. Every array of modules below has the same layout: the module in column x of row y is bit
+ * `x & 31` of the element, or word, at `(x >> 5) * size + y`. So the words of the same 32 columns follow each other, in
+ * the order in which they are read.
  */
 export type Template = {
   size: number
@@ -13,7 +14,10 @@ export type Template = {
   errorCorrectionPerBlock: number
   /** Finder, alignment and timing patterns; all other modules are light. */
   patterns: Int32Array
-  /** The bits of codewords for each word, one word after the other; two neighbouring bits are one piece. */
+  /**
+   * Which bits of which codewords go into each word, sorted by word. A piece is one bit of a codeword, or two adjacent
+   * ones that are also adjacent in the word. makeTemplate says how a piece is packed.
+   */
   pieces: Int32Array
   /** The index after the last piece of each word. */
   ends: Int32Array
@@ -58,8 +62,8 @@ function makeTemplate(version: number): Template {
       const next = bit < 7 ? free[sequence * 8 + bit + 1] : undefined
       const isPair = next?.y === module.y && next.x === module.x - 1 && wordOf(next, size) === wordOf(module, size)
       if (isPair) bit++
-      // The codeword (data first, then error correction), its lowest bit, the target of that bit, and a one for each
-      // bit.
+      // Packed, from the high bits down: the index of the codeword (data first, then error correction), the lowest of
+      // its bits in the piece (3 bits), the position of that bit in the word (5), and a mask of one or two ones (2).
       const [lowest, to, ones] = [7 - bit, (module.x & 31) - (isPair ? 1 : 0), isPair ? 3 : 1]
       pieces[wordOf(module, size)]?.push((codeword << 10) | (lowest << 7) | (to << 2) | ones)
     }
@@ -130,7 +134,10 @@ function sequenceOf(blocks: Block[], perBlock: number): number[] {
 
 type Grid = { dark: Module[]; taken: (module: Module) => boolean }
 
-/** 6.3.3 to 6.3.6, and the space for format and version information, which depend on the mask. */
+/**
+ * 6.3.3 to 6.3.6, and the space for the format and version information. Their values are added later, because the
+ * format information depends on the mask.
+ */
 function drawPatterns(version: number): Grid {
   const size = 17 + 4 * version
   const modules = new Map<number, boolean>()
