@@ -1,6 +1,6 @@
 import { forge, type ReportedPix } from './faults/forge.ts'
 import type { Behaviour } from './faults/traits.ts'
-import { type Network, waited } from './network.ts'
+import { type Network, waitUnlessClosed } from './network.ts'
 import { findWebhook } from './store.ts'
 
 /** The key of the callback address for payouts, at a PSP with a separate address for them. */
@@ -24,7 +24,8 @@ export async function notifyReceiver(network: Network, pix: ReportedPix, behavio
     if (has('callback_never')) return
     const webhook = await network.webhook.current()
     if (!webhook) return
-    if (has('callback_late') && !(await waited(network, lateMs * profile.draw('pause', pix.endToEndId)))) return
+    if (has('callback_late') && !(await waitUnlessClosed(network, lateMs * profile.draw('pause', pix.endToEndId))))
+      return
     const forged = has('callback_forged') ? await forge(network, pix) : []
     const post = async (entries: object[]) => await postUntilAccepted(network, `${webhook.url}/pix`, { pix: entries })
     // Forged callbacks arrive before the real one, and once more together with it.
@@ -57,7 +58,7 @@ export async function notifyPayoutWebhook(
 /** True also if the simulator closed in the meantime: nothing was given up then. */
 async function postUntilAccepted(network: Network, url: string, body: unknown): Promise<boolean> {
   for (const pauseMs of pausesMs) {
-    if (pauseMs > 0 && !(await waited(network, pauseMs))) return true
+    if (pauseMs > 0 && !(await waitUnlessClosed(network, pauseMs))) return true
     if (network.closing.aborted || (await isAccepted(network, url, body))) return true
   }
   return false

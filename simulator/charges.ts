@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../src/lib/assert.ts'
 import { cents, fromReais, toReais } from '../src/lib/money.ts'
 import { createDynamicEncoder } from '../src/pix/brcode.ts'
-import { timedOut } from './disturb.ts'
+import { timeoutResponse } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import { toChargeId, toLocation } from './location.ts'
-import { type Network, waited } from './network.ts'
+import { type Network, waitUnlessClosed } from './network.ts'
 import { isShown, toPix } from './pix.ts'
 import { merchantCity, merchantName, receiverKey } from './receiver-account.ts'
 import { type ChargeRow, type ChargeWithPixes, removeCharge } from './store.ts'
@@ -27,8 +27,8 @@ const removedStatus = 'REMOVIDA_PELO_USUARIO_RECEBEDOR'
 const toCode = createDynamicEncoder({ merchantName, merchantCity })
 
 /**
- * `PUT /cob/{txid}`: a repeat with the same content gives the same charge. It is refused once the charge is removed,
- * and always where the dialect refuses repeats.
+ * `PUT /cob/{txid}`. A repeated request with the same content returns the same charge. It is refused if the charge was
+ * removed, and always by a PSP that refuses repeated requests (`quirks.repeatedCharge`).
  */
 export async function putCharge(network: Network, txid: string, request: HttpRequest): Promise<HttpResponse> {
   if (!isTxid(txid)) return invalidCharge([{ razao: 'O txid não respeita o schema.', propriedade: 'txid' }])
@@ -41,8 +41,8 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
     return invalidCharge([{ razao, propriedade: 'cob.valor.original' }])
   }
   if (await network.insertCharge(charge)) {
-    if ((await network.faultProfile.current()).has('answer_lost', txid)) return timedOut()
-    if (charge.amount !== lateAmount || (await waited(network, lateAnswerMs)))
+    if ((await network.faultProfile.current()).has('answer_lost', txid)) return timeoutResponse()
+    if (charge.amount !== lateAmount || (await waitUnlessClosed(network, lateAnswerMs)))
       return json(201, toCob(charge, charge.createdAt, details))
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   }
@@ -73,13 +73,13 @@ export async function patchCharge(network: Network, txid: string, request: HttpR
     return invalidCharge([
       { razao: 'A cobrança não está ATIVA, e a presente requisição busca alterá-la.', propriedade: 'cob.status' },
     ])
-  if ((await network.faultProfile.current()).has('answer_lost', `remove ${txid}`)) return timedOut()
+  if ((await network.faultProfile.current()).has('answer_lost', `remove ${txid}`)) return timeoutResponse()
   return json(200, toCob({ ...found, removedAt: now }, now))
 }
 
 /**
- * `GET /cob/{txid}`. An expired charge stays ATIVA, as at every known PSP. The simulator keeps only the current revision
- * of a charge.
+ * `GET /cob/{txid}`. An expired charge stays ATIVA, as at every known PSP. Only the current revision of a charge is
+ * kept.
  */
 export async function getCharge(network: Network, txid: string, request: HttpRequest): Promise<HttpResponse> {
   const charge = isTxid(txid) ? await network.findCharge(toChargeId(network, txid)) : null

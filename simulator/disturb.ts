@@ -17,15 +17,15 @@ export type Disturb = (request: HttpRequest) => Disturbance | Promise<Disturbanc
  * time limit. For the client the outcome is as unknown as without an answer, and a thousand of them take no time.
  */
 export async function disturbed(disturbance: Disturbance, answer: () => Promise<HttpResponse>): Promise<HttpResponse> {
-  if (disturbance === 'time_out_before') return timedOut()
+  if (disturbance === 'time_out_before') return timeoutResponse()
   if (disturbance === 'error_500') return problem('ErroInternoDoServidor', 'Ocorreu um erro inesperado.')
   if (disturbance === 'refused') return problem('RequisicaoInvalida', 'A requisição está duplicada.')
   if (disturbance === 'not_found') return problem('NaoEncontrado', 'Nada foi encontrado.')
   const answered = await answer()
-  return disturbance === 'time_out_after' ? timedOut() : answered
+  return disturbance === 'time_out_after' ? timeoutResponse() : answered
 }
 
-/** The client knows as little as without any answer. */
-export function timedOut(): HttpResponse {
+/** With this answer, the client knows as little as without any. */
+export function timeoutResponse(): HttpResponse {
   return problem('IndisponibilidadePorTempoEsgotado', 'O serviço não respondeu a tempo.')
 }

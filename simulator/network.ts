@@ -59,8 +59,8 @@ export type Network = {
 /** The longest timer: 31 bits of milliseconds, 24 days. */
 export const timerMsMax = 2 ** 31 - 1
 
-/** Waits. Resolves with false if the simulator closed in the meantime. */
-export async function waited(network: Network, ms: number): Promise<boolean> {
+/** Resolves with true after the wait, or with false as soon as the simulator closes. */
+export async function waitUnlessClosed(network: Network, ms: number): Promise<boolean> {
   try {
     await pause(ms, undefined, { signal: network.closing, ref: false })
     return true

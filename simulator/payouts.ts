@@ -5,10 +5,10 @@ import { detectPixKey, type PixKey } from '../src/pix/key.ts'
 import { notifyPayoutWebhook, notifyReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
 import { type ControlOutcome, refused } from './control.ts'
-import { timedOut } from './disturb.ts'
+import { timeoutResponse } from './disturb.ts'
 import { type FaultProfile, rejectionOf } from './faults/profile.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
-import { type Network, waited } from './network.ts'
+import { type Network, waitUnlessClosed } from './network.ts'
 import { parsePage, toParameters } from './page.ts'
 import {
   countPayouts,
@@ -62,8 +62,8 @@ export async function answerAccepted(
   { id, amount }: PayoutRow,
   answer: HttpResponse,
 ): Promise<HttpResponse> {
-  if (profile.has('answer_lost', id)) return timedOut()
-  if (amount === latePayoutAmount && !(await waited(network, lateAnswerMs)))
+  if (profile.has('answer_lost', id)) return timeoutResponse()
+  if (amount === latePayoutAmount && !(await waitUnlessClosed(network, lateAnswerMs)))
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   return answer
 }

@@ -2,10 +2,10 @@ import { type Cents, cents, fromReais, toReais } from '../src/lib/money.ts'
 import { newReturnId } from '../src/pix/ids.ts'
 import { notifyReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
-import { timedOut } from './disturb.ts'
+import { timeoutResponse } from './disturb.ts'
 import { rejectionOf } from './faults/profile.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
-import { type Network, waited } from './network.ts'
+import { type Network, waitUnlessClosed } from './network.ts'
 import { toPix } from './pix.ts'
 import { findPix } from './pix-store.ts'
 import { receiverAccount } from './receiver-account.ts'
@@ -49,8 +49,8 @@ export async function putReturn(
   if (outcome === 'too_much') return invalid(refusals.too_much, 'devolucao.valor')
   if (outcome === 'exists') return repeat(network, row)
   notifyOfReturn(network, row)
-  if (profile.has('answer_lost', id)) return timedOut()
-  if (amount === lateReturnAmount && !(await waited(network, lateAnswerMs))) {
+  if (profile.has('answer_lost', id)) return timeoutResponse()
+  if (amount === lateReturnAmount && !(await waitUnlessClosed(network, lateAnswerMs))) {
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   }
   return json(201, toDevolucao(row, null))

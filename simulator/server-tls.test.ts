@@ -37,7 +37,7 @@ describe('the server', () => {
   it('accepts its client, with PEM and with PFX', async () => {
     const pem = { cert: await readFile(files.paths.certFile), key: await readFile(files.paths.keyFile) }
     const pfx = { pfx: await readFile(files.paths.pfxFile), passphrase: await readPassphrase() }
-    // No token: the answer comes from the PSP itself.
+    // Without a token, the PSP answers 401: so the requests have passed the check of the certificate.
     expect(await send('/cob/x', pem)).toMatchObject({ status: 401, body: expect.stringContaining('/oauth/token') })
     expect(await send('/cob/x', pfx)).toMatchObject({ status: 401, body: expect.stringContaining('/oauth/token') })
   })

@@ -1,4 +1,4 @@
-import { type Network, timerMsMax, waited } from './network.ts'
+import { type Network, timerMsMax, waitUnlessClosed } from './network.ts'
 import type { SpiCode } from './spi-codes.ts'
 
 /**
@@ -9,7 +9,10 @@ export type Settlement = { settlesAt: Date; rejection: SpiCode | null }
 
 export type SettlementState = 'processing' | 'done' | 'rejected'
 
-/** The simulator's delay: of slow payments, returns and payouts, late payments after expiry, and automatic returns. */
+/**
+ * How long the simulator delays slow payments, returns and payouts; late payments, from the expiry of the charge on;
+ * and automatic returns, from the payment on.
+ */
 export const slowMs = 600_000
 // So that the callback is sent after the answer to its request, as it nearly always is at a PSP.
 const callbackPauseMs = 50
@@ -20,13 +23,14 @@ export function stateOf(settlement: Settlement, now: Date): SettlementState {
 }
 
 /**
- * Calls `notify` once the money is settled or rejected, if this process still runs then. Otherwise the client finds out
- * by a query.
+ * Calls `notify` shortly after `settlement.settlesAt`, if this process still runs then. Otherwise the client finds out by
+ * a query. If `advance` in time.ts makes the money due earlier, it sends the callback itself, and this timer sends it
+ * again after the original time: a PSP may also send a callback twice.
  */
 export function notifyWhenSettled(network: Network, settlement: Settlement, notify: () => Promise<void>): void {
   network.inBackground(async () => {
     const inMs = Math.max(0, settlement.settlesAt.getTime() - network.clock.now().getTime())
-    if (!(await waited(network, Math.min(timerMsMax, inMs + callbackPauseMs)))) return
+    if (!(await waitUnlessClosed(network, Math.min(timerMsMax, inMs + callbackPauseMs)))) return
     if (stateOf(settlement, network.clock.now()) !== 'processing') await notify()
   })
 }

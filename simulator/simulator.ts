@@ -10,7 +10,7 @@ import { type FaultProfileInput, openFaultProfile, toProfileView } from './fault
 import { readTruth, type Truth } from './faults/truth.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import { parseBaseUrl } from './location.ts'
-import { type Log, type Network, type SendCallback, timerMsMax, waited } from './network.ts'
+import { type Log, type Network, type SendCallback, timerMsMax, waitUnlessClosed } from './network.ts'
 import { createScopeReader } from './oauth.ts'
 import { pay } from './pay.ts'
 import { newSigningJwk, readSigningJwk } from './payload.ts'
@@ -100,7 +100,7 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
   function notifyInBackground(pix: NewPix) {
     inBackground(async () => {
       const inMs = (pix.shownAt?.getTime() ?? 0) - network.clock.now().getTime()
-      if (inMs > 0 && !(await waited(network, Math.min(timerMsMax, inMs)))) return
+      if (inMs > 0 && !(await waitUnlessClosed(network, Math.min(timerMsMax, inMs)))) return
       await notifyReceiver(network, toPix({ ...pix, returns: [] }, network.clock.now()), pix.behaviours)
     })
   }
