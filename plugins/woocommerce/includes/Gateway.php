@@ -17,7 +17,7 @@ final class Gateway extends \WC_Payment_Gateway
     {
         $this->id = Plugin::GATEWAY;
         $this->method_title = __('Pix (Guichê)', 'guiche-for-woocommerce');
-        $this->method_description = __('Customers pay with Pix through your own Guichê. The order is paid automatically.', 'guiche-for-woocommerce');
+        $this->method_description = __('Customers pay with Pix through your own Guichê. The order is marked as paid automatically.', 'guiche-for-woocommerce');
         $this->icon = Plugin::url('assets/pix.svg');
         $this->has_fields = false;
         $this->supports = ['products', 'refunds'];
@@ -58,7 +58,7 @@ final class Gateway extends \WC_Payment_Gateway
             'webhook_secret' => [
                 'title' => __('Webhook secret', 'guiche-for-woocommerce'),
                 'type' => 'password',
-                'description' => __('It begins with whsec_. During a change of secrets, both, separated by a space.', 'guiche-for-woocommerce'),
+                'description' => __('It begins with whsec_. While you change the secret, enter the old one and the new one, separated by a space.', 'guiche-for-woocommerce'),
             ],
             'expiration_minutes' => [
                 'title' => __('Minutes to pay', 'guiche-for-woocommerce'),
