@@ -23,8 +23,8 @@ export function stateOf(settlement: Settlement, now: Date): SettlementState {
 }
 
 /**
- * Calls `notify` shortly after `settlement.settlesAt`, if this process still runs then. Otherwise the client finds out by
- * a query. If `advance` in time.ts makes the money due earlier, it sends the callback itself, and this timer sends it
+ * Calls `notify` shortly after `settlement.settlesAt`, if this process still runs then. Otherwise the client finds out
+ * by a query. If `advance` in time.ts makes the money due earlier, it sends the callback itself, and this timer sends it
  * again after the original time: a PSP may also send a callback twice.
  */
 export function notifyWhenSettled(network: Network, settlement: Settlement, notify: () => Promise<void>): void {
