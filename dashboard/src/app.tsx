@@ -111,7 +111,7 @@ function SignedIn() {
   const { hasEnded, enter, leave } = useEndedSession()
   useChanges(!session.data || hasEnded || session.data.user.needsSecondFactor ? null : session.data.csrfToken)
   if (session.isPending) return <LoadingScreen />
-  if (session.isError) return <ErrorNotice error={session.error} onRetry={() => void session.refetch()} />
+  if (session.isLoadingError) return <ErrorNotice error={session.error} onRetry={() => void session.refetch()} />
   if (session.data === null) return <SignIn hasEnded={hasEnded} onSignedIn={enter} />
   keepCsrfToken(session.data.csrfToken)
   return (

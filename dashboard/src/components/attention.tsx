@@ -95,9 +95,9 @@ function useAttention() {
 /** What this user can do something about, each with a link to it. */
 export function NeedsAttention() {
   const t = useText(words)
-  const { data, isError } = useAttention()
+  const { data, isLoadingError } = useAttention()
   // The rest of the screen is of use without it.
-  if (isError) return null
+  if (isLoadingError) return null
   if (data === undefined) return <Skeleton height={44} />
   if (data.length === 0) {
     return (

@@ -52,7 +52,7 @@ export function LogPage<Entry extends { id: string | number }>({
   return (
     <Page title={title} lead={lead} actions={actions}>
       <FilterBar count={count} onClear={clear} common={filters} />
-      {log.isError ? (
+      {log.isLoadingError ? (
         <ErrorNotice error={log.error} onRetry={() => void log.refetch()} />
       ) : (
         <RecordTable
@@ -62,6 +62,7 @@ export function LogPage<Entry extends { id: string | number }>({
           keyOf={({ id }) => String(id)}
         />
       )}
+      {log.isFetchNextPageError && <ErrorNotice error={log.error} />}
       {log.hasNextPage && (
         <Center>
           <Button variant="default" loading={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>

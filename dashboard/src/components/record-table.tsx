@@ -286,7 +286,7 @@ type ListProps<Row> = Omit<Props<Row>, 'rows'> & {
 
 /** A page of a list of records: the table and links to the other pages, or what went wrong. */
 export function RecordList<Row>({ list, filters, live, ...table }: ListProps<Row>) {
-  if (list.error) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+  if (list.error && !list.data) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
   return (
     <Stack gap="sm">
       {live && (
@@ -329,7 +329,7 @@ export function CursorList<Row>({ list, filters, live, total, ...table }: Cursor
   useEffect(() => {
     if (isEmptied) filters.moveTo({}, { replace: true })
   })
-  if (list.error) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+  if (list.error && !list.data) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
   const { next = null, previous = null } = list.data ?? {}
   return (
     <Stack gap="sm">

@@ -38,7 +38,7 @@ export function ClientList() {
         onChange={(event) => setSearch(event.currentTarget.value)}
         maw={420}
       />
-      {clients.isError ? (
+      {clients.isLoadingError ? (
         <ErrorNotice error={clients.error} onRetry={() => void clients.refetch()} />
       ) : (
         <RecordTable

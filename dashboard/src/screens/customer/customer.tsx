@@ -29,7 +29,7 @@ export default function Customer() {
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
   })
-  if (customer.isError) return <ErrorNotice error={customer.error} onRetry={() => void customer.refetch()} />
+  if (customer.isLoadingError) return <ErrorNotice error={customer.error} onRetry={() => void customer.refetch()} />
   const { data } = customer
   return (
     <Page

@@ -40,7 +40,7 @@ function WholeLedger() {
     queryFn: async () => await request<LedgerView>('GET', '/ledger'),
     refetchInterval: useRefreshEvery(15_000),
   })
-  if (ledger.isError) return <ErrorNotice error={ledger.error} onRetry={() => void ledger.refetch()} />
+  if (ledger.isLoadingError) return <ErrorNotice error={ledger.error} onRetry={() => void ledger.refetch()} />
   const { data } = ledger
   return (
     <Page title={t.title} lead={t.lead} actions={<NewEntry clientId={null} />}>
@@ -232,7 +232,7 @@ function Balance({ client, at }: { client: string; at: string | undefined }) {
     queryFn: async () => await guiche.balance.get(at === undefined ? {} : { at }),
     ...(at === undefined && { refetchInterval: 15_000 }),
   })
-  if (balance.isError) return <ErrorNotice error={balance.error} onRetry={() => void balance.refetch()} />
+  if (balance.isLoadingError) return <ErrorNotice error={balance.error} onRetry={() => void balance.refetch()} />
   const { data } = balance
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
@@ -261,7 +261,7 @@ function MerchantAccounts({ client, at }: { client: string; at: string | undefin
     queryKey: ['ledger', client, at],
     queryFn: async () => await request<LedgerView>('GET', withQuery('/ledger', { clientId: client, at })),
   })
-  if (ledger.isError) return <ErrorNotice error={ledger.error} onRetry={() => void ledger.refetch()} />
+  if (ledger.isLoadingError) return <ErrorNotice error={ledger.error} onRetry={() => void ledger.refetch()} />
   return (
     <Section title={t.accounts}>
       {ledger.data ? <Accounts label={t.accounts} of={ledger.data.accounts} isShort /> : <Skeleton height={160} />}

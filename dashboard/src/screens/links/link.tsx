@@ -40,7 +40,7 @@ export function useLinkDetail() {
 export default function LinkScreen() {
   const t = useText(words)
   const query = useLinkDetail()
-  if (query.error)
+  if (query.isLoadingError)
     return (
       <Page title={t.title}>
         <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />

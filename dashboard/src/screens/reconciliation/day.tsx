@@ -36,7 +36,7 @@ export default function Day() {
     mutationFn: async () => await request<{ id: string }>('POST', '/reconciliation/day', { acquirer, day }),
     onSuccess: ({ id }) => filters.set({ requested: id, version: '' }),
   })
-  if (closed.isError) return <ErrorNotice error={closed.error} onRetry={() => void closed.refetch()} />
+  if (closed.isLoadingError) return <ErrorNotice error={closed.error} onRetry={() => void closed.refetch()} />
   const { data } = closed
   return (
     <Page

@@ -24,7 +24,7 @@ export function RequestedRunNotice({ id, onClose }: { id: string; onClose: () =>
   useEffect(() => {
     if (isDone) void queries.invalidateQueries({ queryKey: ['reconciliation'] })
   }, [isDone, queries])
-  if (requested.isError) return <ErrorNotice error={requested.error} onRetry={() => void requested.refetch()} />
+  if (requested.isLoadingError) return <ErrorNotice error={requested.error} onRetry={() => void requested.refetch()} />
   const { data } = requested
   if (!data || data.isUnderWay) {
     return (

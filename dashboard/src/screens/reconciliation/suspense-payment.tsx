@@ -28,7 +28,7 @@ export default function SuspensePayment() {
     queryFn: async () => await request<PaymentView>('GET', `/suspense/${id}`),
     refetchInterval: ({ state }) => (state.data?.status === 'returning' ? 2_000 : 15_000),
   })
-  if (payment.isError) return <ErrorNotice error={payment.error} onRetry={() => void payment.refetch()} />
+  if (payment.isLoadingError) return <ErrorNotice error={payment.error} onRetry={() => void payment.refetch()} />
   const { data } = payment
   if (!data) return <Skeleton height={320} />
   const isDecider = may('reconciliation.decide')

@@ -46,7 +46,7 @@ export default function Defence({
     void queries.invalidateQueries({ queryKey: ['record', transactionId] })
   }
   const title = isOnlyOne ? t.title : `${t.title} · ${format.money(dispute.amount)}`
-  if (query.isError) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
+  if (query.isLoadingError) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
   if (!data) return <Skeleton height={200} />
   const isEmpty = data.written === null && data.files.length === 0
   const isEditable = data.isOpen && may('infraction.defend')

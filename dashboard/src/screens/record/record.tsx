@@ -66,7 +66,7 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
   useEffect(() => {
     if (type && amount !== undefined && createdAt) rememberRecent({ userId, path, type, amount, createdAt })
   }, [userId, path, type, amount, createdAt])
-  if (query.isError) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
+  if (query.isLoadingError) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
   return (
     <Page
       title={data ? `${t[data.type]} · ${format.money(data.amount)}` : isTransaction ? t.transaction : t.withdrawal}

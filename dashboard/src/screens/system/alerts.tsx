@@ -18,7 +18,7 @@ export function Alerts() {
     queryFn: async () => (await request<AlertsView>('GET', withQuery('/alerts', { language }))).data,
     refetchInterval: 30_000,
   })
-  if (alerts.isError) return <ErrorNotice error={alerts.error} onRetry={() => void alerts.refetch()} />
+  if (alerts.isLoadingError) return <ErrorNotice error={alerts.error} onRetry={() => void alerts.refetch()} />
   return (
     <Section title={t.alerts}>
       {alerts.data === undefined && <Skeleton height={60} />}

@@ -54,7 +54,7 @@ export function Cells() {
     queryFn: async () => (await request<CellsView>('GET', '/cells')).data,
     refetchInterval: 15_000,
   })
-  if (cells.isError) return <ErrorNotice error={cells.error} onRetry={() => void cells.refetch()} />
+  if (cells.isLoadingError) return <ErrorNotice error={cells.error} onRetry={() => void cells.refetch()} />
   if (!cells.data || cells.data.length === 0) return null
   return (
     <Section title={t.title}>

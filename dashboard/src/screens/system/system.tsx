@@ -37,7 +37,7 @@ export default function System() {
     queryFn: async () => await request<SystemView>('GET', '/system'),
     refetchInterval: 5_000,
   })
-  if (system.isError) return <ErrorNotice error={system.error} onRetry={() => void system.refetch()} />
+  if (system.isLoadingError) return <ErrorNotice error={system.error} onRetry={() => void system.refetch()} />
   const { data } = system
   return (
     <Page title={t.title}>

@@ -39,7 +39,7 @@ export default function Today() {
     refetchInterval: useRefreshEvery(refreshMs),
     placeholderData: (before) => before,
   })
-  if (overview.isError) return <ErrorNotice error={overview.error} onRetry={() => void overview.refetch()} />
+  if (overview.isLoadingError) return <ErrorNotice error={overview.error} onRetry={() => void overview.refetch()} />
   const { data } = overview
   const balances = data?.balances
   return (

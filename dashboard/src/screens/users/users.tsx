@@ -45,7 +45,7 @@ export default function Users() {
   const invite = hasPasswords && <Button onClick={() => setInviting(true)}>{t.invite}</Button>
   return (
     <Page title={t.title} lead={t.lead} actions={invite}>
-      {people.isError ? (
+      {people.isLoadingError ? (
         <ErrorNotice error={people.error} onRetry={() => void people.refetch()} />
       ) : (
         <RecordTable

@@ -67,7 +67,7 @@ function Delivery({ client, eventId, endpointId }: { client: string; eventId: st
       await queries.invalidateQueries({ queryKey: ['delivery', client, eventId] })
     },
   })
-  if (delivery.isError) return <ErrorNotice error={delivery.error} onRetry={() => void delivery.refetch()} />
+  if (delivery.isLoadingError) return <ErrorNotice error={delivery.error} onRetry={() => void delivery.refetch()} />
   if (delivery.isPending) return <Skeleton height={240} />
   if (delivery.data === null) return <Text size="sm">{t.unknownDelivery}</Text>
   const { type, recordId, url, state, nextAttemptAt, isOnly } = delivery.data
@@ -172,7 +172,7 @@ function Payload({ client, eventId }: { client: string; eventId: string }) {
     },
     staleTime: Number.POSITIVE_INFINITY,
   })
-  if (payload.isError) return <ErrorNotice error={payload.error} />
+  if (payload.isLoadingError) return <ErrorNotice error={payload.error} />
   if (!payload.data) return <Skeleton height={160} />
   const text = JSON.stringify(payload.data, null, 2)
   return (

@@ -40,7 +40,7 @@ export function Endpoints({ client }: { client: string }) {
     close()
     setSecret(created)
   }
-  if (endpoints.isError) return <ErrorNotice error={endpoints.error} onRetry={() => void endpoints.refetch()} />
+  if (endpoints.isLoadingError) return <ErrorNotice error={endpoints.error} onRetry={() => void endpoints.refetch()} />
   return (
     <Stack gap="sm">
       <Group justify="space-between">

@@ -23,7 +23,7 @@ export function Receivers({ client }: { client: string }) {
   const format = useFormat()
   const { data: all = [], newestMax = 0 } = receivers.data ?? {}
   const isCut = newestMax > 0 && all.reduce((sum, { deliveries }) => sum + deliveries, 0) >= newestMax
-  if (receivers.isError) return <ErrorNotice error={receivers.error} onRetry={() => void receivers.refetch()} />
+  if (receivers.isLoadingError) return <ErrorNotice error={receivers.error} onRetry={() => void receivers.refetch()} />
   return (
     <Section
       title={t.receivers}

@@ -157,7 +157,7 @@ function DeliveryList({ client }: { client: string }) {
           </>
         }
       />
-      {list.isError ? (
+      {list.isLoadingError ? (
         <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
       ) : (
         <RecordTable

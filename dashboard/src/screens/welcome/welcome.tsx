@@ -62,7 +62,7 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
     },
   })
   if (invitation.isPending) return <SignedOutPage title={t.join}>{<Loader type="dots" />}</SignedOutPage>
-  if (invitation.isError)
+  if (invitation.isLoadingError)
     return <SignedOutPage title={t.join}>{<ErrorNotice error={invitation.error} />}</SignedOutPage>
   const { email, role, merchantName, isReset, needsCode } = invitation.data
   const field = (name: keyof typeof accept.values) => ({ ...accept.input(name), label: t[name], required: true })

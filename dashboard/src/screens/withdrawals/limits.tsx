@@ -27,7 +27,7 @@ export function Limits({ client }: { client: string }) {
     queryKey: ['limits', client],
     queryFn: async () => await request<LimitsView>('GET', withQuery('/withdrawal-limits', { clientId: client })),
   })
-  if (limits.isError) return <ErrorNotice error={limits.error} onRetry={() => void limits.refetch()} />
+  if (limits.isLoadingError) return <ErrorNotice error={limits.error} onRetry={() => void limits.refetch()} />
   const { data } = limits
   const show = (name: (typeof amounts)[number], cents: number | null) => {
     const isApproval = name === 'approvalAbove' || name === 'operatorApprovalAbove'

@@ -41,7 +41,7 @@ export function PendingReview({ client }: { client: string | null }) {
   // The last withdrawal of the last page was decided.
   const lastPage = Math.max(1, pending.data?.totalPages ?? page)
   if (!pending.isPlaceholderData && page > lastPage) setPage(lastPage)
-  if (pending.isError) return <ErrorNotice error={pending.error} onRetry={() => void pending.refetch()} />
+  if (pending.isLoadingError) return <ErrorNotice error={pending.error} onRetry={() => void pending.refetch()} />
   const isHidden = client !== null && !pending.data?.total
   return (
     <>
