@@ -3,14 +3,14 @@ import { Alert, Badge, Button, Group, MultiSelect, Select, Skeleton, Stack, Text
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { guiche } from '../../api.ts'
+import { fieldErrorsOf, guiche } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { SecretsModal } from '../../components/secrets-modal.tsx'
 import { useFormat } from '../../format.ts'
-import { newUuid, useKeyUntilSuccess } from '../../idempotency.ts'
+import { newUuid } from '../../idempotency.ts'
 import { useClientLink } from '../../links.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
@@ -22,7 +22,20 @@ import { TestAnswer } from './test-answer.tsx'
 const all = '*'
 
 type DialogName = 'edit' | 'test' | 'rotate' | 'enable' | 'disable' | 'delete'
-type Dialog = { name: DialogName; endpoint: WebhookEndpoint; secretId: string; onRotated: () => void }
+type Dialog = { name: DialogName; endpoint: WebhookEndpoint }
+
+/**
+ * The id of each endpoint's next secret, by the endpoint's id, until the rotation succeeds: after a lost answer, another
+ * attempt repeats the same rotation. The ids are kept outside of the components, so that this also holds after the
+ * user has opened another screen.
+ */
+const secretIds = new Map<string, string>()
+
+function secretIdOf(endpointId: string): string {
+  const id = secretIds.get(endpointId) ?? newUuid()
+  secretIds.set(endpointId, id)
+  return id
+}
 
 /** The addresses that the merchant registered: add, edit, test, rotate the secret, enable, disable, delete. */
 export function Endpoints({ client }: { client: string }) {
@@ -58,7 +71,7 @@ export function Endpoints({ client }: { client: string }) {
         </div>
       )}
       {endpoints.data?.map((endpoint) => (
-        <Endpoint key={endpoint.id} endpoint={endpoint} onOpen={(opened) => setDialog({ endpoint, ...opened })} />
+        <Endpoint key={endpoint.id} endpoint={endpoint} onOpen={(name) => setDialog({ endpoint, name })} />
       ))}
       {dialog === 'add' && <Edit client={client} endpoint={null} onClose={close} onCreated={show} />}
       {dialog !== null && dialog !== 'add' && <Open client={client} {...dialog} onClose={close} onCreated={show} />}
@@ -79,15 +92,7 @@ function Open({ name, ...props }: Dialog & DialogProps) {
   return name === 'rotate' ? <Rotate {...props} /> : <Change {...props} name={name} />
 }
 
-function Endpoint({
-  endpoint,
-  onOpen,
-}: {
-  endpoint: WebhookEndpoint
-  onOpen: (dialog: Omit<Dialog, 'endpoint'>) => void
-}) {
-  // The same until a rotation succeeds, so that one whose answer was lost can be repeated.
-  const [secretId, renewSecretId] = useKeyUntilSuccess(newUuid)
+function Endpoint({ endpoint, onOpen }: { endpoint: WebhookEndpoint; onOpen: (name: DialogName) => void }) {
   const t = useText(endpointWords)
   const format = useFormat()
   const may = useMay()
@@ -138,7 +143,7 @@ function Endpoint({
               size="compact-sm"
               variant={name === 'delete' ? 'light' : 'default'}
               {...(name === 'delete' && { color: 'red' })}
-              onClick={() => onOpen({ name, secretId, onRotated: renewSecretId })}
+              onClick={() => onOpen(name)}
             >
               {t[name]}
             </Button>
@@ -227,15 +232,21 @@ function Change({
   )
 }
 
-function Rotate({ client, endpoint, secretId, onRotated, onClose, onCreated }: DialogProps & Omit<Dialog, 'name'>) {
+function Rotate({ client, endpoint, onClose, onCreated }: DialogProps & { endpoint: WebhookEndpoint }) {
   const t = useText(endpointWords)
   const refresh = useRefresh(client)
   const rotate = useMutationForm({
     initialValues: { overlapHours: '24' },
-    send: async ({ overlapHours }) =>
-      await guiche.webhookEndpoints.rotateSecret(endpoint.id, { overlapHours: Number(overlapHours), secretId }),
+    send: async ({ overlapHours }) => {
+      const body = { overlapHours: Number(overlapHours), secretId: secretIdOf(endpoint.id) }
+      return await guiche.webhookEndpoints.rotateSecret(endpoint.id, body).catch((error: unknown) => {
+        // The secret of the lost answer has been replaced since, so the next attempt is another rotation.
+        if (fieldErrorsOf(error).some(({ field }) => field === 'secretId')) secretIds.delete(endpoint.id)
+        throw error
+      })
+    },
     onSuccess: async ({ secret }) => {
-      onRotated()
+      secretIds.delete(endpoint.id)
       await refresh()
       onCreated(secret)
     },
