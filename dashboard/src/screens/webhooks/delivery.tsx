@@ -56,7 +56,7 @@ function Delivery({ client, eventId, endpointId }: { client: string; eventId: st
     queryKey: ['delivery', client, eventId, endpointId],
     queryFn: async () => {
       const { data } = await guiche.deliveries.list({ eventId }).page()
-      const found = data.find((one) => one.endpointId === endpointId) ?? data[0]
+      const found = data.find((one) => one.endpointId === endpointId) ?? (endpointId === null ? data[0] : undefined)
       return found ? { ...found, isOnly: data.length === 1 } : null
     },
     refetchInterval: useRefreshEvery(2_000),
