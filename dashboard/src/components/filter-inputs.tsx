@@ -10,7 +10,7 @@ const pauseMs = 400
 /** A filter that is kept in the address under its name. */
 type Filter = { label: string; name: string }
 
-export function TextFilter({ label, name }: Filter) {
+export function TextFilter({ label, name, error = false }: Filter & { error?: string | false }) {
   const filters = useFilters()
   const known = filters.get(name)
   const [text, setText] = useState(known)
@@ -21,6 +21,7 @@ export function TextFilter({ label, name }: Filter) {
     <TextInput
       label={label}
       w={{ base: '100%', xs: 'auto' }}
+      error={error}
       value={text}
       onChange={(event) => {
         setText(event.currentTarget.value)

@@ -26,19 +26,21 @@ export function AllWebhooks() {
   const filters = useFilters()
   const { from, until } = periodOf(filters)
   const [after, before] = [filters.get('after'), filters.get('before')]
-  const [type, receiver] = [filters.get('type'), originOf(filters.get('receiver'))]
+  const [type, receiverText] = [filters.get('type'), filters.get('receiver')]
+  const receiver = originOf(receiverText)
   const tab = filters.all('status').find((one) => tabs.some(({ name }) => name === one))
   const query = {
     ...(tab && { tab }),
     ...(type && { type }),
-    ...(receiver && { receiver }),
+    ...(receiverText && { receiver: receiver ?? receiverText }),
     ...(from && { from }),
     ...(until && { until }),
   }
   const body = { ...query, ...(after && { after }), ...(!after && before && { before }) }
   const list = useQuery({
     queryKey: ['deliveries', 'all', body],
-    queryFn: async () => await request<DeliveryItems>('POST', '/list/delivery', body),
+    queryFn: async () =>
+      receiverText && receiver === null ? noDeliveries : await request<DeliveryItems>('POST', '/list/delivery', body),
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshEvery(15_000),
   })
@@ -73,20 +75,24 @@ export function AllWebhooks() {
   )
 }
 
-/** A receiver is found by scheme, host and port; a host alone is taken as one with https. */
-function originOf(text: string): string {
-  const address = text === '' || /^https?:\/\//i.test(text) ? text : `https://${text}`
-  return URL.canParse(address) ? new URL(address).origin : ''
+const noDeliveries: DeliveryItems = { data: [], next: null, previous: null, searchedUntil: null }
+
+/** The filter needs scheme, host and port. A host without a scheme gets https. Null if the text is not an address. */
+function originOf(text: string): string | null {
+  const address = /^https?:\/\//i.test(text) ? text : `https://${text}`
+  return URL.canParse(address) ? new URL(address).origin : null
 }
 
 function Filters() {
   const t = useText(words)
+  const receiver = useFilters().get('receiver')
+  const isUnreadable = receiver !== '' && originOf(receiver) === null
   return (
     <ListFilters
       more={
         <>
           <EventTypeFilter />
-          <TextFilter label={t.receiverFilter} name="receiver" />
+          <TextFilter label={t.receiverFilter} name="receiver" error={isUnreadable && t.badReceiver} />
         </>
       }
     />
