@@ -54,12 +54,14 @@ export function ExportButton({
       const convert = begin()
       const response = await download()
       const parts: string[] = []
-      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+      const decoder = new TextDecoder()
+      const reader = response.body?.getReader()
       for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
         const { value } = read
-        parts.push(convert(value))
-        setSize((before) => before + value.length)
+        parts.push(convert(decoder.decode(value, { stream: true })))
+        setSize((before) => before + value.byteLength)
       }
+      parts.push(convert(decoder.decode()))
       save(new Blob(parts, { type: 'text/csv' }), `${name}.csv`)
     },
   })
