@@ -48,5 +48,6 @@ export default defineConfig({
   // The SDK from its source: a checkout has not built it.
   resolve: { alias: { '@guiche/sdk': join(import.meta.dirname, '../sdk/src/index.ts') } },
   build: { outDir, emptyOutDir: true, target: 'es2022', modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
-  server: { proxy: { '^/(?!dashboard/(?!api))': 'http://127.0.0.1:3000' } },
+  // The dashboard's own files come from Vite. The service answers everything else, also the dashboard's API.
+  server: { proxy: { '^/(?!dashboard/(?!api/))': 'http://127.0.0.1:3000' } },
 })
