@@ -1440,7 +1440,7 @@ export interface components {
             secret: string;
         };
         /**
-         * @description request: by the merchant; failing: every attempt failed for five days; gone: it answered 410; null while enabled
+         * @description request: by a request; failing: every attempt failed for five days; gone: it answered 410; null while enabled
          * @enum {string|null}
          */
         WebhookEndpointDisabledReason: "request" | "failing" | "gone" | null;

@@ -219,7 +219,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
 
     await page.getByRole('button', { name: 'Disable' }).click()
     await dialog.getByRole('button', { name: 'Disable' }).click()
-    await page.getByText(/^Disabled by the merchant/).waitFor()
+    await page.getByText(/^Disabled on request/).waitFor()
     await checkScreen('endpoints')
     expect(pageErrors).toEqual([])
   })

@@ -21,7 +21,7 @@ final class WebhookEndpoint extends Model
     public readonly array $eventTypes;
     /** Whether it receives events. */
     public readonly bool $enabled;
-    /** @var null|'request'|'failing'|'gone' Request: by the merchant; failing: every attempt failed for five days; gone: it answered 410; null while enabled. */
+    /** @var null|'request'|'failing'|'gone' Request: by a request; failing: every attempt failed for five days; gone: it answered 410; null while enabled. */
     public readonly ?string $disabledReason;
     /** Since when it is disabled. */
     public readonly ?string $disabledAt;

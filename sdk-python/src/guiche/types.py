@@ -503,7 +503,7 @@ class FieldError(_FieldErrorAlways, total=False):
     """The record that the error is about, if the address does not name it."""
 
 
-# Request: by the merchant; failing: every attempt failed for five days; gone: it answered 410; null while enabled.
+# Request: by a request; failing: every attempt failed for five days; gone: it answered 410; null while enabled.
 WebhookEndpointDisabledReason: TypeAlias = Literal["request", "failing", "gone", None]
 
 

@@ -66,7 +66,7 @@ const endpointFields = {
     title: 'WebhookEndpointDisabledReason',
     enum: [...disabledReasons, null],
     description:
-      'request: by the merchant; failing: every attempt failed for five days; gone: it answered 410; null while enabled',
+      'request: by a request; failing: every attempt failed for five days; gone: it answered 410; null while enabled',
   }),
   disabledAt: Nullable('string', 'Since when it is disabled', 'date-time'),
   failingSince: Nullable('string', 'Since when every attempt has failed; null after one that succeeded', 'date-time'),

@@ -19,7 +19,7 @@ export const endpointWords = texts({
     enabled: 'enabled',
     disabled: 'disabled',
     reasons: {
-      request: 'Disabled by the merchant',
+      request: 'Disabled on request',
       failing: 'Disabled: every attempt failed for five days',
       gone: 'Disabled: it answered 410',
     },
@@ -69,7 +69,7 @@ export const endpointWords = texts({
     enabled: 'ativo',
     disabled: 'desativado',
     reasons: {
-      request: 'Desativado pelo lojista',
+      request: 'Desativado manualmente',
       failing: 'Desativado: todas as tentativas falharam durante cinco dias',
       gone: 'Desativado: respondeu 410',
     },
