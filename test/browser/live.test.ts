@@ -130,6 +130,22 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await page.getByText('2 in all').waitFor()
   })
 
+  it('keeps what was typed while requests for its data fail, and says that the data may be old', async () => {
+    const { page, go } = desktop
+    await go('/webhooks?view=endpoints')
+    await page.getByText('No endpoints yet').waitFor()
+    await page.getByRole('button', { name: 'Add an endpoint' }).click()
+    const url = page.getByRole('dialog').getByLabel('URL')
+    await url.fill('https://shop.example.com/hook')
+    await page.route(/\/webhook-endpoint\?/, async (route) => await route.abort())
+    const notUpdated = page.getByText(/could not be updated and may be out of date/)
+    await notUpdated.waitFor()
+    expect(await url.inputValue()).toBe('https://shop.example.com/hook')
+    await page.unrouteAll({ behavior: 'wait' })
+    await notUpdated.waitFor({ state: 'detached' })
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  })
+
   it('shows what a new role may do, without a reload', async () => {
     const { page, go, pageErrors } = desktop
     const setRole = async (role: string) =>
