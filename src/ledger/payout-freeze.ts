@@ -82,7 +82,7 @@ export async function freezeRestored(
  *
  * @param reason by default the reason of the freeze
  * @param engagedAt the freeze that the operator has read about; by default whichever is active
- * @param isChecked the operator confirms {@link checksAfterLoss}; only needed after the database lost commits
+ * @param isChecked the operator confirms {@link checksAfterLostCommits}; only needed after the database lost commits
  * @throws {AppError} `release_not_possible` without that confirmation: money that has left could be sent again; or
  *   because another freeze is active
  */
@@ -138,7 +138,7 @@ function toView(row: PayoutFreezeRow) {
     reason: row.reason,
     reasons: toFreezeReasons(row.reason),
     engagedAt: row.engaged_at.toISOString(),
-    /** The database lost commits: the release needs the confirmation of {@link checksAfterLoss}. */
+    /** The database lost commits: the release needs the confirmation of {@link checksAfterLostCommits}. */
     needsChecks: row.reason.includes(lossReason),
   }
 }
@@ -192,12 +192,12 @@ function writeRestoredReason(backupOf: string): string {
 }
 
 /** What a person checks before payouts are released after the database lost commits. The dashboard lists the same. */
-const checksAfterLoss = [
+const checksAfterLostCommits = [
   'End the old server: if it still runs, another service may still be writing to it.',
-  'Withdrawals and refunds that the database has forgotten may have been sent. Compare the account with the PSP for the time since then: `npx guiche reconcile list --open` lists them as soon as the lists were compared, ten minutes after the loss at the earliest.',
-  'Decide on these discrepancies, so that no balance contains money that has already left.',
+  'The PSP may have sent withdrawals and refunds that the database lost. Compare the account with the PSP for the time since then: `npx guiche reconcile list --open` lists them as soon as the lists were compared, ten minutes after the data loss at the earliest.',
+  'Decide on these discrepancies, so that no balance includes money that was already sent.',
   'Withdrawals that were PENDING may have been sent as well: all of them wait for approval. Look each one up at the PSP, and approve only what it does not have.',
-  'Withdrawals that were PROCESSING at Sicoob may have been sent under an endToEndId that is lost. They are not sent again: the log names each one. Search the account statement for it, and enter the outcome with `npx guiche withdrawal settle`, two hours after the loss at the earliest.',
+  'Withdrawals that were PROCESSING at Sicoob may have been sent under an endToEndId that is lost. They are not sent again: the log names each one. Search the account statement for it, and enter the outcome with `npx guiche withdrawal settle`, two hours after the data loss at the earliest.',
   'Merchants may have answers for charges, refunds and withdrawals that no longer exist, and will not repeat them. Give the merchants the time from which on they must compare.',
   'Run `npx guiche ledger verify`.',
 ]
@@ -206,7 +206,7 @@ function listChecks({ engagedAt, reason }: PayoutFreezeView): string {
   return [
     `Nothing is released yet. Payouts are frozen since ${engagedAt}: ${reason}`,
     'Check first:',
-    ...checksAfterLoss.map((check, index) => `  ${index + 1}. ${check}`),
+    ...checksAfterLostCommits.map((check, index) => `  ${index + 1}. ${check}`),
     'Then release with --checked.',
   ].join('\n')
 }

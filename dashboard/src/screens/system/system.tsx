@@ -120,7 +120,7 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
         {active?.needsChecks && (
           <>
             <List type="ordered" size="sm" spacing="xs">
-              {t.checksAfterLoss.map((check) => (
+              {t.checksAfterLostCommits.map((check) => (
                 <List.Item key={check}>{check}</List.Item>
               ))}
             </List>
@@ -259,7 +259,7 @@ function Verification({ system: { verified, payoutFreeze } }: { system: SystemVi
   return (
     <Text size="sm">
       {payoutFreeze
-        ? t.inconsistent(recently)
+        ? t.whileFrozen(recently)
         : t.verified(format.fromNow(all.at), format.duration(all.tookMs), recently)}
     </Text>
   )
