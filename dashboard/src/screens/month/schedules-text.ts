@@ -5,7 +5,7 @@ export const words = texts({
     title: 'By e-mail',
     lead: 'A report is sent at 6 a.m. (Brasília) after its period is over, once to each recipient.',
     noMail:
-      'No mail server is configured (SMTP_URL), so nothing is sent. Reports that are scheduled now begin when there is one.',
+      'No mail server is configured (SMTP_URL), so nothing is sent. Scheduled reports are sent once a mail server is configured.',
     none: 'No reports are scheduled',
     add: 'Schedule a report',
     report: 'Report',
@@ -19,7 +19,7 @@ export const words = texts({
     format: 'Format',
     every: 'How often',
     everyNames: { day: 'Every day', week: 'Every Monday', month: 'On the 1st of each month' } as Record<string, string>,
-    by: 'Payments and withdrawals by',
+    by: 'Payments and withdrawals by date of',
     recipients: 'Recipients',
     recipientsLead: 'People who can sign in and read this report. Invite the accountant with the role accountant.',
     save: 'Schedule',
@@ -35,7 +35,8 @@ export const words = texts({
     neverSent: 'not sent yet',
     outcomes: {
       sent: (period: string, time: string) => `${period} sent ${time}`,
-      no_recipient: (period: string, _: string) => `${period} not sent: no recipient may read it any more`,
+      no_recipient: (period: string, _: string) =>
+        `${period} not sent: no recipient has permission to read this report any more`,
       given_up: (period: string, _: string, error: string) =>
         `${period} not sent, no longer retried${error && `: ${error}`}`,
       paused: (period: string, _: string) => `${period} not sent: paused`,
@@ -50,7 +51,7 @@ export const words = texts({
     title: 'Por e-mail',
     lead: 'O relatório é enviado às 6h (Brasília) depois que o período acaba, uma vez para cada destinatário.',
     noMail:
-      'Nenhum servidor de e-mail está configurado (SMTP_URL), por isso nada é enviado. Os relatórios agendados agora começam quando houver um.',
+      'Nenhum servidor de e-mail está configurado (SMTP_URL), por isso nada é enviado. Os relatórios agendados serão enviados quando houver um.',
     none: 'Nenhum relatório agendado',
     add: 'Agendar um relatório',
     report: 'Relatório',
@@ -80,7 +81,8 @@ export const words = texts({
     neverSent: 'ainda não enviado',
     outcomes: {
       sent: (period: string, time: string) => `${period} enviado ${time}`,
-      no_recipient: (period: string, _: string) => `${period} não enviado: nenhum destinatário pode mais lê-lo`,
+      no_recipient: (period: string, _: string) =>
+        `${period} não enviado: nenhum destinatário tem mais permissão para ler este relatório`,
       given_up: (period: string, _: string, error: string) =>
         `${period} não enviado, sem novas tentativas${error && `: ${error}`}`,
       paused: (period: string, _: string) => `${period} não enviado: pausado`,

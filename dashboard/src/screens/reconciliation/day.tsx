@@ -164,7 +164,7 @@ function Totals({ day: { ledgerSide, acquirerSide, dated } }: { day: ClosedDayVi
         </Table.Tbody>
       </Table>
       <Text size="sm" c="dimmed" mt="sm">
-        {t.datedLate(format.number(dated.count), format.money(dated.sum))}
+        {t.datedByPsp(format.number(dated.count), format.money(dated.sum))}
       </Text>
     </>
   )

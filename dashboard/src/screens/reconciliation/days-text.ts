@@ -8,7 +8,7 @@ export const words = texts({
     close: 'Close a day',
     closeAgain: 'Close again',
     closeLead:
-      'The day is compared, totaled on both sides and signed. If the day was already closed and something has changed, a new version is added; earlier versions stay.',
+      'The ledger is compared with the PSP for this day, and the totals of both are signed. If the day was already closed and something has changed, a new version is added; earlier versions stay.',
     whichDay: 'Day (Brasília time)',
     atAcquirer: 'Closing balance at the PSP',
     inLedger: 'Closing balance in the ledger',
@@ -26,11 +26,11 @@ export const words = texts({
     ledger: 'Ledger',
     notReported: 'not available',
     dated: 'dated this day by the PSP',
-    datedLate: (count: string, sum: string) =>
-      `The PSP dates ${counted(count, 'payment', 'payments')} (${sum}) on this day, already in the ledger.`,
+    datedByPsp: (count: string, sum: string) =>
+      `According to the PSP's dates, ${counted(count, 'payment', 'payments')} (${sum}) in the ledger belong to this day, whenever they were posted.`,
     changes: 'Changes since the previous version',
     postedSince: (count: string, sum: string) =>
-      `Posted since then: ${counted(count, 'payment', 'payments')} of this day (${sum}).`,
+      `Posted after the previous version: ${counted(count, 'payment', 'payments')} of this day (${sum}).`,
     notKnown: 'unknown',
     gone: 'no longer there',
     signature: 'For auditors',
@@ -44,7 +44,7 @@ export const words = texts({
     close: 'Fechar um dia',
     closeAgain: 'Fechar de novo',
     closeLead:
-      'O dia é comparado, totalizado dos dois lados e assinado. Se já estava fechado e algo mudou, uma nova versão é criada; as anteriores são mantidas.',
+      'O razão é comparado com o PSP neste dia, e os totais de ambos são assinados. Se o dia já estava fechado e algo mudou, uma nova versão é criada; as anteriores são mantidas.',
     whichDay: 'Dia (horário de Brasília)',
     atAcquirer: 'Saldo final no PSP',
     inLedger: 'Saldo final no razão',
@@ -62,11 +62,11 @@ export const words = texts({
     ledger: 'Razão',
     notReported: 'não disponível',
     dated: 'deste dia, segundo o PSP',
-    datedLate: (count: string, sum: string) =>
-      `Segundo o PSP, ${counted(count, 'pagamento', 'pagamentos')} deste dia (${sum}), já no razão.`,
+    datedByPsp: (count: string, sum: string) =>
+      `Pelas datas do PSP, ${counted(count, 'pagamento', 'pagamentos')} (${sum}) deste dia no razão, qualquer que seja a data do lançamento.`,
     changes: 'Mudanças desde a versão anterior',
     postedSince: (count: string, sum: string) =>
-      `Depois do fechamento: ${counted(count, 'pagamento', 'pagamentos')} deste dia (${sum}).`,
+      `Lançado depois da versão anterior: ${counted(count, 'pagamento', 'pagamentos')} deste dia (${sum}).`,
     notKnown: 'desconhecida',
     gone: 'não existe mais',
     signature: 'Para a auditoria',

@@ -2,7 +2,7 @@ import { texts } from '../../text.ts'
 
 export const endpointWords = texts({
   en: {
-    lead: 'Each address receives the events of all records, beside the webhookUrl that a record may have.',
+    lead: 'Each endpoint receives the events of all records. If a record has its own webhookUrl, that URL receives its events as well.',
     add: 'Add an endpoint',
     edit: 'Edit',
     save: 'Save',
@@ -34,17 +34,17 @@ export const endpointWords = texts({
     noBody: 'No body was received.',
     deliveries: 'Deliveries',
     enable: 'Enable',
-    enableLead: 'It receives the events from now on. Resend a period to send what was canceled.',
+    enableLead: 'It receives events again from now on. To send the canceled deliveries, use “Resend a period”.',
     disable: 'Disable',
-    disableLead: 'It receives no more events, and what waits for it is canceled.',
+    disableLead: 'It receives no more events, and its waiting deliveries are canceled.',
     delete: 'Delete',
     deleteLead:
-      'It receives no more events, what waits for it is canceled, and its secret is gone. Past deliveries stay in the list.',
+      'It receives no more events, its waiting deliveries are canceled, and its secret is deleted. Past deliveries stay in the list.',
     rotate: 'Rotate secret',
     rotateLead:
-      'The new secret is shown only once. The current one also signs for the time chosen here, so that the receiver can switch at any moment. If an older one still signs, it ends now.',
+      'The new secret is shown only once. For the time chosen here, deliveries are signed with the current secret as well, so that the receiver can switch at any moment. An older secret that is still valid expires now.',
     overlap: 'The current secret stays valid',
-    overlaps: { 0: 'not at all: it ends now', 1: 'for one hour', 24: 'for a day', 168: 'for a week' } as Record<
+    overlaps: { 0: 'not at all: it expires now', 1: 'for one hour', 24: 'for a day', 168: 'for a week' } as Record<
       string,
       string
     >,
@@ -52,7 +52,7 @@ export const endpointWords = texts({
     actions: 'Actions',
   },
   pt: {
-    lead: 'Cada endereço recebe os eventos de todos os registros, além da webhookUrl que um registro pode ter.',
+    lead: 'Cada endpoint recebe os eventos de todos os registros. Se um registro tem a própria webhookUrl, ela também recebe os eventos dele.',
     add: 'Cadastrar endpoint',
     edit: 'Editar',
     save: 'Salvar',
@@ -84,15 +84,16 @@ export const endpointWords = texts({
     noBody: 'Nenhum corpo foi recebido.',
     deliveries: 'Entregas',
     enable: 'Reativar',
-    enableLead: 'Ele recebe os eventos a partir de agora. Use Reenviar um período para enviar o que foi cancelado.',
+    enableLead:
+      'Ele volta a receber eventos a partir de agora. Para enviar as entregas canceladas, use “Reenviar um período”.',
     disable: 'Desativar',
-    disableLead: 'Ele não recebe mais eventos, e o que está na fila é cancelado.',
+    disableLead: 'Ele não recebe mais eventos, e as entregas na fila são canceladas.',
     delete: 'Excluir',
     deleteLead:
-      'Ele não recebe mais eventos, o que está na fila é cancelado e o segredo deixa de existir. As entregas passadas continuam na lista.',
+      'Ele não recebe mais eventos, as entregas na fila são canceladas e o segredo é excluído. As entregas passadas continuam na lista.',
     rotate: 'Trocar segredo',
     rotateLead:
-      'O segredo novo aparece uma única vez. Durante o prazo, o anterior também assina, para você fazer a troca quando quiser. Se um ainda mais antigo também assina, ele deixa de valer agora.',
+      'O segredo novo aparece uma única vez. Durante o prazo escolhido aqui, as entregas são assinadas também com o segredo atual, para você fazer a troca quando quiser. Um segredo mais antigo que ainda valha expira agora.',
     overlap: 'O segredo atual continua valendo',
     overlaps: { 0: 'não: expira agora', 1: 'por uma hora', 24: 'por um dia', 168: 'por uma semana' },
     newSecret: 'Segredo do endpoint',

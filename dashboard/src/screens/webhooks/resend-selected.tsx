@@ -21,11 +21,11 @@ const words = texts({
       count === 1
         ? '1 was already delivered: your receiver gets it twice.'
         : `${text} were already delivered: your receiver gets them twice.`,
-    none: 'None was resent: they changed meanwhile, or their endpoint is disabled.',
+    none: 'Nothing was resent: the deliveries have changed in the meantime, or their endpoint is disabled.',
     left: (count: number, text: string) =>
       count === 1
-        ? '1 was not resent: it changed meanwhile, or its endpoint is disabled.'
-        : `${text} were not resent: they changed meanwhile, or their endpoint is disabled.`,
+        ? '1 was not resent: it has changed in the meantime, or its endpoint is disabled.'
+        : `${text} were not resent: they have changed in the meantime, or their endpoint is disabled.`,
   },
   pt: {
     title: (count: number, text: string) => (count === 1 ? 'Reenviar 1 entrega?' : `Reenviar ${text} entregas?`),
@@ -44,14 +44,14 @@ const words = texts({
 
 export type Delivery = Deliveries['data'][number]
 
-/** One that waits follows the earlier one of its record automatically. */
+/** Not in the state `waiting`: it is sent automatically once the earlier deliveries of its record are over. */
 export const isResendable = ({ state }: Delivery) => state !== 'waiting'
 
 /** The button that resends the selected deliveries, and their progress. */
 export function ResendSelected({ client, selection }: { client: string; selection: Selection<Delivery> }) {
   const t = useText(webhookWords)
   const format = useFormat()
-  // What the person has seen and confirms: the list may change behind the dialog.
+  // The selection as it was when the dialog opened: the list may change meanwhile.
   const [resending, setResending] = useState<Delivery[] | null>(null)
   const { selected, choose } = selection
   return (
