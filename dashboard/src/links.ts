@@ -14,13 +14,16 @@ export function useClientLink(): (path: string, query?: Record<string, string>) 
   }
 }
 
-/** Builds the address of a merchant's record: for an operator's user, that merchant is chosen with it. */
+/** Builds the address of a merchant's record. For an operator's user, the address also chooses that merchant. */
 export function useRecordLink(): (path: string, clientId: string) => string {
   const { merchant } = useUser()
   return (path, clientId) => (merchant === null ? `${path}?${new URLSearchParams({ client: clientId })}` : path)
 }
 
-/** Runs when this screen was opened with an action, as the palette does with `{ state: { action } }`. */
+/**
+ * Calls `run` when the screen was opened with this action in the history's state, as the command palette does with
+ * `{ state: { action } }`.
+ */
 export function useRequestedAction(name: string, run: () => void): void {
   const state = useHistoryState<{ action?: string } | null>()
   const isRequested = state?.action === name

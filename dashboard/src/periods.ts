@@ -4,7 +4,10 @@ import type { useFilters } from './filters.ts'
 export const periods = ['today', 'yesterday', 'last7', 'last30', 'month', 'lastMonth'] as const
 export type PeriodName = (typeof periods)[number]
 
-/** The days of a list, both included. A preset is relative to today, so a shared or saved one moves with the days. */
+/**
+ * The first and the last day that a list shows, both included. A preset, such as the last 7 days, is relative to today:
+ * an address with a preset that is shared or saved shows other days tomorrow.
+ */
 export function periodOf({ get }: Pick<ReturnType<typeof useFilters>, 'get'>): {
   from: string | undefined
   until: string | undefined
@@ -15,7 +18,7 @@ export function periodOf({ get }: Pick<ReturnType<typeof useFilters>, 'get'>): {
   return { ...daysOf(preset, todayInBrasilia()), preset }
 }
 
-/** Undefined if the address has no day there. */
+/** Undefined if the text from the address is not a valid day. */
 function toDay(text: string): string | undefined {
   return /^\d{4}-\d\d-\d\d$/.test(text) && parseDay(text) === text ? text : undefined
 }

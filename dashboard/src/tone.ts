@@ -1,4 +1,4 @@
-/** Longer than the tones and the start of the loudspeakers take. */
+/** When the audio context is closed: after both tones have ended, also on an audio device that starts slowly. */
 const closeAfterMs = 3_000
 
 /** Two short tones. A browser that allows no sound plays none. */
@@ -15,6 +15,7 @@ export function playTone(): void {
     tone.start(audio.currentTime + index * seconds)
     tone.stop(audio.currentTime + (index + 1) * seconds)
   }
-  // The tones of a context that the browser suspends never end, and would all sound once it allows them.
+  // A context that the browser suspends keeps its tones, and would play all of them when the browser resumes it. So
+  // each context is closed after a fixed time.
   setTimeout(() => void audio.close(), closeAfterMs)
 }

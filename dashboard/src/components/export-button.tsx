@@ -28,7 +28,7 @@ type Convert = (piece: string) => string
 /**
  * Saves all records that match the filters as a file, and shows the progress.
  *
- * @param writers write the cells that the spreadsheet has in words instead of codes
+ * @param writers for the spreadsheet: by column, a function that writes a code in words
  * @param files the same records in other formats, which the service makes
  */
 export function ExportButton({

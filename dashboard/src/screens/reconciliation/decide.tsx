@@ -25,7 +25,7 @@ function useAfterDecision(onClose: () => void) {
 /** Shows exactly what will be done or posted, and does it once confirmed. */
 export function ConfirmDifference({ difference: current, onClose }: DialogProps) {
   const t = useText(words)
-  // As it was when the dialog opened: a run may change the proposal meanwhile.
+  // As it was when the dialog opened: a reconciliation run may change the proposal meanwhile.
   const [difference] = useState(current)
   const { id, proposal } = difference
   const confirming = useMutation({

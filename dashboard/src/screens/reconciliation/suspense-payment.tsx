@@ -77,7 +77,7 @@ export default function SuspensePayment() {
           <Proposal proposal={data.proposal} />
         </Section>
       )}
-      {/* After a part was returned, the rest can only be sent back. */}
+      {/* If a part was returned outside Guichê, the rest can only be returned, not attributed to a charge. */}
       {data.status === 'held' && data.returnedByOthers === 0 && !data.proposal && (
         <Candidates payment={data} isDecider={isDecider} />
       )}
@@ -155,7 +155,7 @@ function Actions({ payment }: { payment: PaymentView }) {
   )
 }
 
-/** Keeps the text for which it was opened, even if the payment changes meanwhile. */
+/** Keeps the action for which it was opened, even if the payment's status changes meanwhile. */
 function ActionDialog({
   what,
   payment,

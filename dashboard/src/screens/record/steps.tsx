@@ -33,7 +33,7 @@ export function RecordSteps({ record: { timeline } }: { record: ExplainedRecord 
     <>
       <Timeline bulletSize={12} lineWidth={2}>
         {steps.map((step, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: entries are only appended to a timeline
+          // biome-ignore lint/suspicious/noArrayIndexKey: the items have no state of their own
           <Timeline.Item key={index} bullet={<span />} color={colors[step.entry.kind] ?? 'gray'}>
             <StepText step={step} before={steps[index - 1]} />
           </Timeline.Item>
@@ -106,7 +106,7 @@ function isMilestone(entry: Entry, index: number, timeline: Entry[]): boolean {
     case 'ledger':
       return false
     case 'status':
-      // The request says the same.
+      // The entry of the kind `request` says the same.
       return entry.data.status !== 'PENDING' || entry.data.reason !== null
     case 'delivery':
       return !timeline.slice(index + 1).some(({ kind }) => kind === 'delivery')
@@ -119,13 +119,13 @@ function group(timeline: Entry[]): Step[] {
   const steps: Step[] = []
   for (const entry of timeline) {
     const last = steps.at(-1)
-    if (last && isSameCheck(last.entry, entry)) Object.assign(last, { count: last.count + 1, lastAt: entry.at })
+    if (last && isSameRequest(last.entry, entry)) Object.assign(last, { count: last.count + 1, lastAt: entry.at })
     else steps.push({ entry, count: 1, lastAt: entry.at })
   }
   return steps
 }
 
-function isSameCheck(one: Entry, other: Entry): boolean {
+function isSameRequest(one: Entry, other: Entry): boolean {
   if (one.kind !== 'acquirer' || other.kind !== 'acquirer') return false
   const { durationMs: _, ...left } = one.data
   const { durationMs: __, ...right } = other.data

@@ -10,7 +10,10 @@ import { PaySections } from './pay.tsx'
 import { Scenarios } from './scenarios.tsx'
 import { words } from './text.ts'
 
-/** Controls for the simulated network. Users have the permission only if the service uses one. */
+/**
+ * Controls for the simulated Pix network. Users have the permission `sandbox.use`, which opens this screen, only if the
+ * service simulates one.
+ */
 export default function Sandbox() {
   const t = useText(words)
   const may = useMay()

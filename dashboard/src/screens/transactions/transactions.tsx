@@ -74,7 +74,7 @@ export default function Transactions() {
               { name: t.failedYesterday, query: 'status=FAILED&period=yesterday' },
             ]}
           />
-          {/* The export of the API has no filter by payment link. */}
+          {/* The export cannot filter by payment link, so the button is hidden then. */}
           {client !== null && filters.get('linkId') === '' && (
             <ExportButton name="transactions" download={async () => await guiche.transactions.export(exportFilters)} />
           )}
@@ -83,7 +83,7 @@ export default function Transactions() {
     >
       <RecordFilters
         statuses={statuses}
-        // Names are searched within one merchant.
+        // The search by customer name needs one merchant.
         textFilters={textFilters.filter((name) => client !== null || name !== 'customerName')}
         words={t}
       />

@@ -161,7 +161,7 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   )
 }
 
-/** The payload. A resend has the same bytes. */
+/** The payload, indented. A resend sends the original bytes again. */
 function Payload({ client, eventId }: { client: string; eventId: string }) {
   const t = useText(words)
   const payload = useQuery({

@@ -18,16 +18,16 @@ import { endpointWords } from './endpoint-text.ts'
 import { eventTypes } from './state.tsx'
 import { TestAnswer } from './test-answer.tsx'
 
-/** `WebhookEndpoint.eventTypes` of one that receives all. */
+/** In `WebhookEndpoint.eventTypes`: the endpoint receives all types of events. */
 const all = '*'
 
 type DialogName = 'edit' | 'test' | 'rotate' | 'enable' | 'disable' | 'delete'
 type Dialog = { name: DialogName; endpoint: WebhookEndpoint }
 
 /**
- * The id of each endpoint's next secret, by the endpoint's id, until the rotation succeeds: after a lost answer, another
- * attempt repeats the same rotation. The ids are kept outside of the components, so that this also holds after the
- * user has opened another screen.
+ * The id of each endpoint's next secret, by the endpoint's id, until the rotation succeeds: after a lost answer,
+ * another attempt repeats the same rotation. The ids are kept outside of the components, so that this also holds after
+ * the user has opened another screen.
  */
 const secretIds = new Map<string, string>()
 

@@ -87,7 +87,7 @@ function Receiver({ health }: { health: ReceiverHealth }) {
 function Success({ of: { deliveries, tried, delivered, givenUp, p95Ms } }: { of: ReceiverHealth }) {
   const t = useText(words)
   const format = useFormat()
-  // Not 100 % while one failed.
+  // Rounded down, so that 100 % is shown only when every delivery that was tried has arrived.
   const success = format.percent(Math.floor((1_000 * delivered) / tried) / 1_000)
   const share = (part: number) => (100 * part) / tried
   return (
