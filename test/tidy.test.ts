@@ -148,7 +148,7 @@ describe('the boundaries', () => {
   })
 
   it('give each action of an operator one response, on the command line and in the dashboard', () => {
-    const own = /^(?:export )?function to(?:View|Listed|DifferenceView|Candidate)\(/m
+    const own = /^(?:export )?function to(?:View|Listed|DiscrepancyView|Candidate)\(/m
     const twice = ['client', 'difference', 'fee', 'ledger-entry', 'suspense', 'proposal', 'reconcile'].map(
       (name) => `src/cli/${name}.ts`,
     )

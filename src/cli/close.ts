@@ -126,7 +126,7 @@ function describe(statement: Statement, sha256: string): string {
     '',
     ...totalsTable(statement),
     '',
-    ...differencesTable(statement),
+    ...discrepanciesTable(statement),
     ...(statement.changes ? ['', ...changesList(statement.changes)] : []),
   ]
   return `${lines.join('\n')}\n`
@@ -154,7 +154,7 @@ function inWords({ count, sum }: Amount): string {
   return `${count.toLocaleString('en')} × ${inReais(sum)}`.replace(/^0 × .*/, 'none')
 }
 
-function differencesTable({ differences }: Statement): string[] {
+function discrepanciesTable({ differences }: Statement): string[] {
   if (differences.length === 0) return ['No discrepancies.']
   const byClass = new Map<string, Map<string, number>>()
   for (const { class: name, state } of differences) {

@@ -3,19 +3,19 @@ import type { Acquirer } from '../acquirers/acquirer.ts'
 import { startBackground } from '../db/background.ts'
 import { listUnconfigured } from '../explain/unconfigured-store.ts'
 import {
-  confirmDiscrepancy,
-  type DifferenceView,
-  dismissDiscrepancy,
+  confirmListedDiscrepancy,
+  type DiscrepancyView,
+  dismissListedDiscrepancy,
   findDiscrepancy,
-  toDifferenceView,
+  toDiscrepancyView,
 } from '../operator/discrepancies.ts'
-import { listDifferencePage } from '../operator/reconciliation-store.ts'
+import { listDiscrepancyPage } from '../operator/reconciliation-store.ts'
 import { type RunResult, reconcile } from '../reconciliation/run.ts'
-import { differenceStates } from '../reconciliation/store.ts'
+import { discrepancyStates } from '../reconciliation/store.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
 import { toEnd, toId, toReason, toRowCount, toStart } from './arguments.ts'
 import { byOf, withContext } from './context.ts'
-import { toDifferenceLine, toShownDifference } from './difference.ts'
+import { toDiscrepancyLine, toShownDiscrepancy } from './discrepancy.ts'
 import { withAcquirers } from './network.ts'
 import { print, write } from './print.ts'
 
@@ -43,14 +43,14 @@ export function reconcileCommands(program: Command): void {
         const until = to ?? new Date(context.clock.now().getTime() - trailMs)
         const window = { from: from ?? new Date(until.getTime() - 24 * hourMs), to: until }
         if (window.from >= window.to) throw new Error('--from must be before --to.')
-        const results: { run: RunResult; differences: DifferenceView[] }[] = []
+        const results: { run: RunResult; differences: DiscrepancyView[] }[] = []
         const inBackground = { ...context, db: startBackground(context.db).db }
         for (const one of pickAcquirers(context, acquirer)) {
           const run = await reconcile(inBackground, { acquirer: one, kind: 'manual', window, by: byOf(program) })
           const open = { states: ['open' as const], acquirer: one.name, class: undefined }
-          const { items } = await listDifferencePage(context.db, open, { limit: 100_000, offset: 0 })
+          const { items } = await listDiscrepancyPage(context.db, open, { limit: 100_000, offset: 0 })
           const found = new Set(run.foundIds)
-          results.push({ run, differences: items.filter(({ id }) => found.has(id)).map(toDifferenceView) })
+          results.push({ run, differences: items.filter(({ id }) => found.has(id)).map(toDiscrepancyView) })
         }
         const names = context.acquirers.all.map(({ name }) => name)
         const unconfigured = acquirer === undefined ? await listUnconfigured(context.db, names) : []
@@ -76,14 +76,14 @@ export function reconcileCommands(program: Command): void {
     .option('--last <count>', 'how many', toRowCount, shownMax)
     .option('--json', 'print JSON')
     .action(async ({ json, open, acquirer, last }: Json & { open?: boolean; acquirer?: string; last: number }) => {
-      const filters = { states: open ? (['open'] as const) : differenceStates, acquirer, class: undefined }
+      const filters = { states: open ? (['open'] as const) : discrepancyStates, acquirer, class: undefined }
       const { items } = await withContext(
-        async ({ db }) => await listDifferencePage(db, filters, { limit: last, offset: 0 }),
+        async ({ db }) => await listDiscrepancyPage(db, filters, { limit: last, offset: 0 }),
       )
-      const rows = items.map(toDifferenceView)
+      const rows = items.map(toDiscrepancyView)
       print(rows, {
         json,
-        shown: rows.map(toDifferenceLine),
+        shown: rows.map(toDiscrepancyLine),
         note: rows.some(({ state }) => state === 'open') ? decideNote : undefined,
       })
     })
@@ -94,10 +94,10 @@ export function reconcileCommands(program: Command): void {
     .description('show a discrepancy: both sides, and the proposed action')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
-      const row = toDifferenceView(await withContext(async ({ db }) => await findDiscrepancy(db, id)))
+      const row = toDiscrepancyView(await withContext(async ({ db }) => await findDiscrepancy(db, id)))
       print(row, {
         json,
-        shown: toShownDifference(row),
+        shown: toShownDiscrepancy(row),
         note: row.state === 'open' ? nextNote(row) : undefined,
       })
     })
@@ -109,10 +109,10 @@ export function reconcileCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (ids: string[], { json }: Json) => {
       const rows = await withAcquirers(async (context) => {
-        const confirmed: DifferenceView[] = []
+        const confirmed: DiscrepancyView[] = []
         const by = byOf(program)
         for (const id of ids) {
-          const done = await confirmDiscrepancy(context, { id, by }).catch((cause: unknown) => {
+          const done = await confirmListedDiscrepancy(context, { id, by }).catch((cause: unknown) => {
             const message = cause instanceof Error ? cause.message : String(cause)
             const before = confirmed.length > 0 ? ` Confirmed before it: ${confirmed.length}.` : ''
             throw new Error(`${message}${before}`, { cause })
@@ -121,7 +121,7 @@ export function reconcileCommands(program: Command): void {
         }
         return confirmed
       })
-      print(rows, { json, shown: rows.map(toDifferenceLine), note: noteOn(rows) })
+      print(rows, { json, shown: rows.map(toDiscrepancyLine), note: noteOn(rows) })
     })
 
   command
@@ -132,9 +132,9 @@ export function reconcileCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
       const row = await withContext(
-        async (context) => await dismissDiscrepancy(context, { id, reason, by: byOf(program) }),
+        async (context) => await dismissListedDiscrepancy(context, { id, reason, by: byOf(program) }),
       )
-      print(row, { json, shown: toShownDifference(row) })
+      print(row, { json, shown: toShownDiscrepancy(row) })
     })
 }
 
@@ -145,7 +145,7 @@ function toIds(text: string, before: string[] = []): string[] {
 const decideNote =
   '`npx guiche reconcile show <id>` shows one, `confirm <id>` carries out the proposal, `dismiss <id> --reason …` dismisses it.'
 
-function nextNote({ proposal: { action } }: DifferenceView): string {
+function nextNote({ proposal: { action } }: DiscrepancyView): string {
   if (action === 'none') return 'Nothing to do: it resolves automatically with the next run or the next close.'
   if (action === 'investigate') return 'Guichê has no proposal: investigate, then `dismiss <id> --reason …`.'
   return '`npx guiche reconcile confirm <id>` carries out the proposal, `dismiss <id> --reason …` dismisses it.'
@@ -159,7 +159,7 @@ export function pickAcquirers({ acquirers }: Pick<SettleDeps, 'acquirers'>, name
   throw new Error(`There is no acquirer ${name}. Configured: ${acquirers.all.map((one) => one.name).join(', ')}.`)
 }
 
-function show({ run, differences }: { run: RunResult; differences: DifferenceView[] }): void {
+function show({ run, differences }: { run: RunResult; differences: DiscrepancyView[] }): void {
   const { from, to } = run.window
   const { payment, return: returns, payout } = run.compared
   write(`${run.acquirer}, ${from.toISOString()} to ${to.toISOString()}\n`)
@@ -169,23 +169,23 @@ function show({ run, differences }: { run: RunResult; differences: DifferenceVie
       `\nInterrupted: what was found until then is stored, and nothing is resolved: ${run.error ?? ''}\nRun it again later.\n`,
     )
   if (run.resolvedCount > 0) write(`${run.resolvedCount} earlier discrepancies resolved automatically\n`)
-  if (differences.length > 0) showDifferences(differences, run.newCount)
+  if (differences.length > 0) showDiscrepancies(differences, run.newCount)
   else if (run.state === 'complete') write('no open discrepancies\n')
   write('\n')
 }
 
-function showDifferences(differences: DifferenceView[], newCount: number): void {
+function showDiscrepancies(differences: DiscrepancyView[], newCount: number): void {
   write(`${differences.length} open, ${newCount} of them new or open again\n\n`)
   const more = differences.length - shownMax
   const note = more > 0 ? `… and ${more} more: \`npx guiche reconcile list --open --last 99999\`\n` : ''
-  const lines = differences.slice(0, shownMax).map(toDifferenceLine)
+  const lines = differences.slice(0, shownMax).map(toDiscrepancyLine)
   print(
     lines.map(({ state: _, ...line }) => line),
     { note: `${note}${decideNote}` },
   )
 }
 
-function noteOn(rows: DifferenceView[]): string | undefined {
+function noteOn(rows: DiscrepancyView[]): string | undefined {
   return rows.some(({ class: name }) => name === 'payout')
     ? 'If a payout discrepancy froze payouts, `npx guiche ledger release` ends the freeze.'
     : undefined

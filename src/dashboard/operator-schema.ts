@@ -4,8 +4,8 @@ import type { Reason } from '../explain/sentences.ts'
 import { FreeForm } from '../http/schemas.ts'
 import { entryTypes, fixedAccounts, transferKinds } from '../ledger/accounts.ts'
 import { freezeReasonCodes } from '../ledger/payout-freeze.ts'
-import { classNames, type DifferenceClass, type Proposal as ProposedAction } from '../reconciliation/classes.ts'
-import { differenceStates } from '../reconciliation/store.ts'
+import { classNames, type DiscrepancyClass, type Proposal as ProposedAction } from '../reconciliation/classes.ts'
+import { discrepancyStates } from '../reconciliation/store.ts'
 import { suspenseStatuses } from '../suspense/status.ts'
 import { BalancesView, Cents, Count, Flag, OrNull, PaymentDisputeView, ProposalView, Text, Time } from './schema.ts'
 
@@ -174,7 +174,7 @@ export const RunView = Type.Object({
   ...{ startedAt: Time, finishedAt: OrNull(Time), state: Type.Enum(['running', 'complete', 'interrupted']) },
   error: OrNull(ReasonView),
   compared: OrNull(Type.Object({ payment: Count, return: Count, payout: Count })),
-  counts: Type.Unsafe<Partial<Record<DifferenceClass, number>>>(
+  counts: Type.Unsafe<Partial<Record<DiscrepancyClass, number>>>(
     Type.Object(Object.fromEntries(classNames.map((name) => [name, Type.Optional(Count)]))),
   ),
   newCount: Count,
@@ -217,12 +217,12 @@ const difference = {
     subject: Type.Enum(['payment', 'return', 'payout']),
   },
   ...{ reference: Text, at: Time, atAcquirer: OrNull(SideView), inLedger: OrNull(SideView), proposal: ProposedView },
-  ...{ state: Type.Enum([...differenceStates]), client: OrNull(ClientName) },
+  ...{ state: Type.Enum([...discrepancyStates]), client: OrNull(ClientName) },
   record: OrNull(Type.Object({ type: Text, id: Text })),
   ...{ foundAt: Time, decidedAt: OrNull(Time), decidedBy: OrNull(Text), reason: OrNull(Text) },
 }
-export const DifferenceView = Type.Object(difference)
-export const DifferenceDetailView = Type.Object({
+export const DiscrepancyView = Type.Object(difference)
+export const DiscrepancyDetailView = Type.Object({
   ...difference,
   /** The transfers that a confirmation would post, given the current balances. */
   entries: Type.Array(Type.Object(transfer)),
@@ -231,8 +231,8 @@ export const DifferenceDetailView = Type.Object({
 export type RunView = Static<typeof RunView>
 export type ReconciliationView = Static<typeof ReconciliationView>
 export type RequestedRunView = Static<typeof RequestedRunView>
-export type DifferenceView = Static<typeof DifferenceView>
-export type DifferenceDetail = Static<typeof DifferenceDetailView>
+export type DiscrepancyView = Static<typeof DiscrepancyView>
+export type DiscrepancyDetail = Static<typeof DiscrepancyDetailView>
 
 // ——— Closed days
 
@@ -243,7 +243,7 @@ export const ListedDayView = Type.Object({
   ...{ acquirer: Text, day: Text, version: Count, signedAt: Time },
   in: Type.Object({ acquirer: Sum, ledger: Sum }),
   closing: Type.Object({ acquirer: Cents, ledger: Cents }),
-  ...{ differences: Count, openDifferences: Count },
+  ...{ differences: Count, openDiscrepancies: Count },
 })
 
 export const ClosedDayView = Type.Object({

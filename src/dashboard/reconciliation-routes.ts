@@ -10,12 +10,17 @@ import { isJobOpen } from '../jobs/store.ts'
 import { findBalances } from '../ledger/store.ts'
 import { dayOf } from '../lib/brasilia.ts'
 import { AppError, invalidField } from '../lib/errors.ts'
-import { confirmDiscrepancy, dismissDiscrepancy, findDiscrepancy, toDifferenceView } from '../operator/discrepancies.ts'
+import {
+  confirmListedDiscrepancy,
+  dismissListedDiscrepancy,
+  findDiscrepancy,
+  toDiscrepancyView,
+} from '../operator/discrepancies.ts'
 import {
   findRun,
   findStatementOfRun,
-  type ListedDifference,
-  listDifferencePage,
+  type ListedDiscrepancy,
+  listDiscrepancyPage,
   listLatestRuns,
   listRuns,
   type RunRow,
@@ -23,13 +28,13 @@ import {
 import { classNames } from '../reconciliation/classes.ts'
 import { correctionOf } from '../reconciliation/decide.ts'
 import { keyOfRun, requestRun } from '../reconciliation/requested-run.ts'
-import { countOpen, type DifferenceState } from '../reconciliation/store.ts'
+import { countOpen, type DiscrepancyState } from '../reconciliation/store.ts'
 import { countOpenSuspense } from '../suspense/store.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
 import {
-  type DifferenceDetail,
-  DifferenceDetailView,
-  DifferenceView,
+  type DiscrepancyDetail,
+  DiscrepancyDetailView,
+  DiscrepancyView,
   ProposedView,
   ReconciliationView,
   RequestedRunView,
@@ -47,7 +52,7 @@ const reading = { access: { permission: 'reconciliation.read' } } as const
 const deciding = { access: { permission: 'reconciliation.decide' } } as const
 
 /** Which states a list shows. */
-const statesOf: Record<'open' | 'decided' | 'resolved', DifferenceState[]> = {
+const statesOf: Record<'open' | 'decided' | 'resolved', DiscrepancyState[]> = {
   open: ['open'],
   decided: ['confirmed', 'dismissed'],
   resolved: ['resolved'],
@@ -103,15 +108,15 @@ function registerReading(app: Server, deps: SettleDeps): void {
           },
           { additionalProperties: false },
         ),
-        response: { 200: PageOf(DifferenceView), ...problems(401, 403, 422) },
+        response: { 200: PageOf(DiscrepancyView), ...problems(401, 403, 422) },
       },
     },
     async (request) => {
       const { state, page = 1, class: name, acquirer } = request.query
       const filters = { states: statesOf[state], class: name, acquirer }
       const slice = { limit: perPage, offset: (page - 1) * perPage }
-      const { total, items } = await listDifferencePage(db, filters, slice)
-      return { total, totalPages: Math.ceil(total / perPage), data: items.map(toDifferenceView) }
+      const { total, items } = await listDiscrepancyPage(db, filters, slice)
+      return { total, totalPages: Math.ceil(total / perPage), data: items.map(toDiscrepancyView) }
     },
   )
 
@@ -123,12 +128,12 @@ function registerReading(app: Server, deps: SettleDeps): void {
         hide: true,
         params: Params,
         querystring: NoQuery,
-        response: { 200: DifferenceDetailView, ...problems(401, 403, 404, 422) },
+        response: { 200: DiscrepancyDetailView, ...problems(401, 403, 404, 422) },
       },
     },
-    async (request): Promise<DifferenceDetail> => {
+    async (request): Promise<DiscrepancyDetail> => {
       const row = await findDiscrepancy(db, request.params.id)
-      return { ...toDifferenceView(row), entries: await planEntries(deps, row) }
+      return { ...toDiscrepancyView(row), entries: await planEntries(deps, row) }
     },
   )
 }
@@ -136,7 +141,7 @@ function registerReading(app: Server, deps: SettleDeps): void {
 function registerDecisions(app: Server, deps: SettleDeps): void {
   const decision = {
     ...{ hide: true, params: Params, querystring: NoQuery },
-    response: { 200: DifferenceView, ...problems(401, 403, 404, 422, 503) },
+    response: { 200: DiscrepancyView, ...problems(401, 403, 404, 422, 503) },
   }
   app.post(
     '/dashboard/api/reconciliation/difference/:id/confirmation',
@@ -146,7 +151,7 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
     },
     async (request) => {
       const { proposal: shown } = request.body
-      return await confirmDiscrepancy(deps, { id: request.params.id, by: byUser(userOf(request)), shown })
+      return await confirmListedDiscrepancy(deps, { id: request.params.id, by: byUser(userOf(request)), shown })
     },
   )
 
@@ -161,7 +166,7 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
     },
     async (request) => {
       const { reason } = request.body
-      return await dismissDiscrepancy(deps, { id: request.params.id, by: byUser(userOf(request)), reason })
+      return await dismissListedDiscrepancy(deps, { id: request.params.id, by: byUser(userOf(request)), reason })
     },
   )
 }
@@ -244,7 +249,7 @@ export function assertKnown({ acquirers }: { acquirers: Acquirers }, name: strin
   throw new AppError('not_found', { detail: `There is no acquirer ${name}. There are ${names}.` })
 }
 
-async function planEntries({ db }: SettleDeps, row: ListedDifference): Promise<DifferenceDetail['entries']> {
+async function planEntries({ db }: SettleDeps, row: ListedDiscrepancy): Promise<DiscrepancyDetail['entries']> {
   const correction = row.state === 'open' ? correctionOf(row) : null
   if (!correction) return []
   const transfers = correction.transfers(await findBalances(db, correction.merchantId))

@@ -53,7 +53,7 @@ function toListedDay(row: StatementRow) {
     in: { acquirer: acquirerSide.in, ledger: ledgerSide.in },
     closing: { acquirer: acquirerSide.closing, ledger: ledgerSide.closing },
     differences: differences.length,
-    openDifferences: differences.filter(({ state }) => state === 'open').length,
+    openDiscrepancies: differences.filter(({ state }) => state === 'open').length,
   }
 }
 

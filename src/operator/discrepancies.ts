@@ -1,13 +1,13 @@
 import type { By } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { AppError } from '../lib/errors.ts'
-import { confirmDifference, dismissDifference } from '../reconciliation/decide.ts'
+import { confirmDiscrepancy, dismissDiscrepancy } from '../reconciliation/decide.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
-import { findListedDifference, type ListedDifference } from './reconciliation-store.ts'
+import { findListedDiscrepancy, type ListedDiscrepancy } from './reconciliation-store.ts'
 
 /** @throws {AppError} `not_found` */
-export async function findDiscrepancy(db: Db, id: string): Promise<ListedDifference> {
-  const row = await findListedDifference(db, id)
+export async function findDiscrepancy(db: Db, id: string): Promise<ListedDiscrepancy> {
+  const row = await findListedDiscrepancy(db, id)
   if (row) return row
   throw new AppError('not_found', {
     detail: `There is no discrepancy ${id}. \`npx guiche reconcile list\` lists them.`,
@@ -17,30 +17,30 @@ export async function findDiscrepancy(db: Db, id: string): Promise<ListedDiffere
 /**
  * Carries out what is proposed about a discrepancy.
  *
- * @throws {AppError} `not_found`, and the errors of `confirmDifference`
+ * @throws {AppError} `not_found`, and the errors of `confirmDiscrepancy`
  */
-export async function confirmDiscrepancy(
+export async function confirmListedDiscrepancy(
   deps: SettleDeps,
-  { id, ...decision }: Parameters<typeof confirmDifference>[1],
-): Promise<DifferenceView> {
+  { id, ...decision }: Parameters<typeof confirmDiscrepancy>[1],
+): Promise<DiscrepancyView> {
   await findDiscrepancy(deps.db, id)
-  await confirmDifference(deps, { id, ...decision })
-  return toDifferenceView(await findDiscrepancy(deps.db, id))
+  await confirmDiscrepancy(deps, { id, ...decision })
+  return toDiscrepancyView(await findDiscrepancy(deps.db, id))
 }
 
 /** @throws {AppError} `not_found`, `difference_not_possible` */
-export async function dismissDiscrepancy(
+export async function dismissListedDiscrepancy(
   deps: Pick<SettleDeps, 'db' | 'clock'>,
   { id, by, reason }: { id: string; by: By; reason: string },
-): Promise<DifferenceView> {
+): Promise<DiscrepancyView> {
   await findDiscrepancy(deps.db, id)
-  await dismissDifference(deps, { id, by, reason })
-  return toDifferenceView(await findDiscrepancy(deps.db, id))
+  await dismissDiscrepancy(deps, { id, by, reason })
+  return toDiscrepancyView(await findDiscrepancy(deps.db, id))
 }
 
-export type DifferenceView = ReturnType<typeof toDifferenceView>
+export type DiscrepancyView = ReturnType<typeof toDiscrepancyView>
 
-export function toDifferenceView(row: ListedDifference) {
+export function toDiscrepancyView(row: ListedDiscrepancy) {
   return {
     id: row.id,
     acquirer: row.acquirer,

@@ -1,35 +1,35 @@
 import { type Db, empty, sql } from '../db/sql.ts'
-import type { DifferenceClass, Subject } from '../reconciliation/classes.ts'
+import type { DiscrepancyClass, Subject } from '../reconciliation/classes.ts'
 import type { StatementRow } from '../reconciliation/close-store.ts'
-import type { DifferenceRow, DifferenceState, RunKind } from '../reconciliation/store.ts'
+import type { DiscrepancyRow, DiscrepancyState, RunKind } from '../reconciliation/store.ts'
 
 type Slice = { limit: number; offset: number }
 
 /** A discrepancy with its merchant's client and the type of its record. */
-export type ListedDifference = DifferenceRow & {
+export type ListedDiscrepancy = DiscrepancyRow & {
   client_id: string | null
   client_name: string | null
   record_type: 'transaction' | 'withdrawal' | 'suspense' | null
 }
 
-export type DifferenceFilters = {
-  states: readonly DifferenceState[]
+export type DiscrepancyFilters = {
+  states: readonly DiscrepancyState[]
   acquirer: string | undefined
-  class: DifferenceClass | undefined
+  class: DiscrepancyClass | undefined
 }
 
 /** Newest first: by when they were decided or resolved, otherwise by when they were found. */
-export async function listDifferencePage(
+export async function listDiscrepancyPage(
   db: Db,
-  { states, acquirer, class: name }: DifferenceFilters,
+  { states, acquirer, class: name }: DiscrepancyFilters,
   { limit, offset }: Slice,
-): Promise<{ total: number; items: ListedDifference[] }> {
+): Promise<{ total: number; items: ListedDiscrepancy[] }> {
   const wanted = sql`
     from differences where state = any(${[...states]})
       ${acquirer === undefined ? empty : sql`and acquirer = ${acquirer}`}
       ${name === undefined ? empty : sql`and class = ${name}`}`
   const [count] = await db.query<{ total: number }>(sql`select count(*) as total ${wanted}`)
-  const items = await db.query<ListedDifference>(sql`
+  const items = await db.query<ListedDiscrepancy>(sql`
     select ${columns}
     from (
       select * ${wanted} order by coalesce(decided_at, found_at) desc, at desc, id limit ${limit} offset ${offset}
@@ -38,8 +38,8 @@ export async function listDifferencePage(
   return { total: count?.total ?? 0, items }
 }
 
-export async function findListedDifference(db: Db, id: string): Promise<ListedDifference | null> {
-  const rows = await db.query<ListedDifference>(sql`
+export async function findListedDiscrepancy(db: Db, id: string): Promise<ListedDiscrepancy | null> {
+  const rows = await db.query<ListedDiscrepancy>(sql`
     select ${columns} from (select * from differences where id = ${id}) difference ${joinClients}`)
   return rows[0] ?? null
 }
@@ -68,7 +68,7 @@ export type RunRow = {
   error: string | null
   counts: {
     compared: Record<Subject, number>
-    counts: Partial<Record<DifferenceClass, number>>
+    counts: Partial<Record<DiscrepancyClass, number>>
     newCount: number
   } | null
 }

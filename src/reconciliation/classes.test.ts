@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { lengthOf } from '../../test/support/random.ts'
 import {
-  listDifferences,
+  listDiscrepancies,
   meanwhileAfterComparison,
   type Reconciling,
   reconcilingWith,
@@ -16,9 +16,9 @@ import { forEachConcurrent } from '../lib/concurrent.ts'
 import { findBreaches } from '../verification.ts'
 import { classNames } from './classes.ts'
 import { closeDay } from './close.ts'
-import { confirmDifference, dismissDifference } from './decide.ts'
+import { confirmDiscrepancy, dismissDiscrepancy } from './decide.ts'
 import { type RunResult, reconcile } from './run.ts'
-import type { DifferenceRow } from './store.ts'
+import type { DiscrepancyRow } from './store.ts'
 import { correctionVerification } from './verify-store.ts'
 
 const seeds = Array.from({ length: lengthOf({ short: 1, long: 5 }) }, (_, index) => index + 1)
@@ -44,8 +44,9 @@ async function openDay(seed: number, count: number): Promise<Day> {
 
 const run = async ({ deps }: Day) =>
   await reconcile(deps, { acquirer: deps.acquirer, kind: 'daily', window: { from, to } })
-const listed = async ({ deps }: Day, onlyOpen = false) => await listDifferences(deps.db, { acquirer: 'bank', onlyOpen })
-const namesOf = (rows: DifferenceRow[]) => rows.map((row) => `${row.class} ${row.reference}`).toSorted()
+const listed = async ({ deps }: Day, onlyOpen = false) =>
+  await listDiscrepancies(deps.db, { acquirer: 'bank', onlyOpen })
+const namesOf = (rows: DiscrepancyRow[]) => rows.map((row) => `${row.class} ${row.reference}`).toSorted()
 
 describe.each(seeds)(`the discrepancies of a day, ${each} of each class (seed %s)`, (seed) => {
   let day: Day
@@ -80,8 +81,8 @@ describe.each(seeds)(`the proposals for a day with ${fewer} of each class (seed 
     const { deps } = day
     await forEachConcurrent(await listed(day, true), never, async ({ id, proposal }) => {
       const decision = { id, by: { actor: 'cli:test' } }
-      if (proposal.action === 'investigate') await dismissDifference(deps, { ...decision, reason: 'looked at' })
-      else if (proposal.action !== 'none') await confirmDifference(deps, decision)
+      if (proposal.action === 'investigate') await dismissDiscrepancy(deps, { ...decision, reason: 'looked at' })
+      else if (proposal.action !== 'none') await confirmDiscrepancy(deps, decision)
     })
     expect(await findBreaches(deps.db)).toEqual([])
     // The `missing_in_ledger` payments are posted only now, on the day after they were paid: each is a new discrepancy
@@ -160,7 +161,7 @@ it('compares everything else when one payout cannot be queried, and stops when t
   const [entry] = await found()
   expect(entry).toMatchObject({ subject: 'payout', reference: broken, state: 'open', at_acquirer: { amount: 0 } })
   // Later runs do not report it again, and the dismissal stays.
-  await dismissDifference(deps, { id: entry?.id ?? '', by: { actor: 'cli:test' }, reason: 'looked at' })
+  await dismissDiscrepancy(deps, { id: entry?.id ?? '', by: { actor: 'cli:test' }, reason: 'looked at' })
   expect((await runOn()).newCount).toBe(0)
   expect((await found()).map(({ state }) => state)).toEqual(['dismissed'])
   const interrupted = await runOn({ ...acquirerWithoutList, isAvailable: () => false })
@@ -186,14 +187,14 @@ it('an unreadable entry without a time is in the statement of a run that found i
   const [entry] = await found({ from, to })
   // A statement names it, also if a run of another window has found it since.
   const after = { from: to, to: new Date(to.getTime() + 3_600_000) }
-  let taken: DifferenceRow[] = []
+  let taken: DiscrepancyRow[] = []
   const overtaken = meanwhileAfterComparison(unreadable, async () => {
     taken = await found(after)
   })
   const closed = await closeDay(overtaken, { acquirer: unreadable.acquirer, day: generatedDay.day })
   expect(taken.map(({ id, at }) => ({ id, at }))).toEqual([{ id: entry?.id, at: to }])
   expect(closed.state === 'closed' && closed.statement.differences.map(({ id }) => id)).toContain(entry?.id)
-  await dismissDifference(deps, { id: entry?.id ?? '', by: { actor: 'cli:test' }, reason: 'looked at' })
+  await dismissDiscrepancy(deps, { id: entry?.id ?? '', by: { actor: 'cli:test' }, reason: 'looked at' })
   const later = { from: new Date(from.getTime() + 3_600_000), to }
   expect((await found(later)).map(({ state }) => state)).toEqual(['dismissed'])
   await day.drop()

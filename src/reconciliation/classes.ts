@@ -3,7 +3,7 @@ export type Subject = 'payment' | 'return' | 'payout'
 
 /**
  * The eleven classes of discrepancies between an acquirer (`atAcquirer`) and the ledger (`inLedger`).
- * difference-class-labels.ts says what each means, and docs/reconciliation.md has a table of them.
+ * discrepancy-class-labels.ts says what each means, and docs/reconciliation.md has a table of them.
  */
 export const classNames = [
   'late',
@@ -19,7 +19,7 @@ export const classNames = [
   'payout',
 ] as const
 
-export type DifferenceClass = (typeof classNames)[number]
+export type DiscrepancyClass = (typeof classNames)[number]
 
 /**
  * What is proposed:
@@ -69,7 +69,7 @@ export function toCompared(side: Side | null): Partial<Side> | null {
 
 /** A discrepancy as a comparison finds it. */
 export type Found = {
-  class: DifferenceClass
+  class: DiscrepancyClass
   subject: Subject
   reference: string
   merchantId: string | null

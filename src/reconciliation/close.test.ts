@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { type ManualClock, manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
-import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import { listDiscrepancies, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import { recordAction } from '../audit/record.ts'
 import { findAuditHead } from '../audit/store.ts'
 import { createKeyRing } from '../auth/keys.ts'
@@ -16,7 +16,7 @@ import { newUuid } from '../lib/secrets.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
 import { assertDayIsOver, closeDay, readStatement } from './close.ts'
 import { findStatement } from './close-store.ts'
-import { confirmDifference } from './decide.ts'
+import { confirmDiscrepancy } from './decide.ts'
 import { reconciliationJobs } from './jobs.ts'
 import { publicStatementKeys, verifyStatement } from './sign.ts'
 import type { Statement } from './statement.ts'
@@ -155,11 +155,11 @@ it('adds no version while nothing changes, and one with the changes when somethi
   const again = await close()
   expect(again).toMatchObject({ isNew: false, sha256: first.sha256, jws: first.jws })
 
-  const open = await listDifferences(database.db, { acquirer: 'bank', onlyOpen: true })
+  const open = await listDiscrepancies(database.db, { acquirer: 'bank', onlyOpen: true })
   const missing = open.find((row) => row.class === 'missing_in_ledger')
   const wrong = open.find((row) => row.class === 'amount')
   if (!missing || !wrong) throw new Error('they differ')
-  for (const { id } of [missing, wrong]) await confirmDifference(deps, { id, by: { actor: 'cli:test' } })
+  for (const { id } of [missing, wrong]) await confirmDiscrepancy(deps, { id, by: { actor: 'cli:test' } })
   clock.advance(60_000)
   const second = await close()
   expect(second).toMatchObject({ isNew: true, statement: { version: 2, former: { version: 1, sha256: first.sha256 } } })

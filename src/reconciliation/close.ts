@@ -22,7 +22,7 @@ import {
 import { type ReconcileDeps, type RunResult, reconcile } from './run.ts'
 import { signStatement } from './sign.ts'
 import { type Amount, type Content, changesSince, type Statement, toContent } from './statement.ts'
-import { listDifferencesOf } from './store.ts'
+import { listDiscrepanciesOf } from './store.ts'
 
 export type CloseDeps = ReconcileDeps & { key: SecretKey }
 
@@ -118,7 +118,7 @@ async function describe(
   const isRecording = now.getTime() - window.to.getTime() < recordingMs
   const transfers =
     (former && readStatement(former).transfers) ?? (isRecording ? null : await hashTransfers(tx, window))
-  const differences = await listDifferencesOf(tx, { acquirer, ids: foundIds, ...window })
+  const differences = await listDiscrepanciesOf(tx, { acquirer, ids: foundIds, ...window })
   return toContent({ acquirer, day, window, moved, opening, totals, dated, transfers, differences })
 }
 

@@ -12,7 +12,7 @@ export const closedDayLabels = {
     closing: 'Closing balance',
     version: 'Version',
     differences: 'Discrepancies',
-    noDifferences: 'No discrepancies.',
+    noDiscrepancies: 'No discrepancies.',
     more: (count: string) => `… and ${count} more, all listed in the signed statement.`,
   },
   pt: {
@@ -27,7 +27,7 @@ export const closedDayLabels = {
     closing: 'Saldo final',
     version: 'Versão',
     differences: 'Divergências',
-    noDifferences: 'Nenhuma divergência.',
+    noDiscrepancies: 'Nenhuma divergência.',
     more: (count: string) => `… e mais ${count}, todas no fechamento assinado.`,
   },
 }

@@ -13,10 +13,10 @@ import { type ReportedPayment, type SettleDeps, settleTransaction } from '../tra
 import { settleUnattributed } from '../transactions/settle-unattributed.ts'
 import { settleWithdrawal } from '../withdrawals/check.ts'
 import { assertStillDiffers } from './recheck.ts'
-import { type DifferenceRow, decideDifference, findDifference, lockDifference } from './store.ts'
+import { type DiscrepancyRow, decideDiscrepancy, findDiscrepancy, lockDiscrepancy } from './store.ts'
 
 type Decision = { id: string; by: By }
-type Proposal = DifferenceRow['proposal']
+type Proposal = DiscrepancyRow['proposal']
 
 /**
  * Carries out the proposal of a discrepancy. What the service also does automatically uses the same operations, and the
@@ -26,10 +26,10 @@ type Proposal = DifferenceRow['proposal']
  * @throws {AppError} `not_found`; `difference_not_possible` when it is decided already, there is nothing to confirm,
  *   the proposal or either side has changed, or the acquirer does not confirm what it listed
  */
-export async function confirmDifference(
+export async function confirmDiscrepancy(
   deps: SettleDeps,
   { id, by, shown }: Decision & { shown?: Proposal },
-): Promise<DifferenceRow> {
+): Promise<DiscrepancyRow> {
   const difference = await findOpen(deps.db, id)
   assertSame(id, difference.proposal, shown)
   await carryOut(deps, difference).catch(async (error: unknown) => {
@@ -38,10 +38,10 @@ export async function confirmDifference(
     throw error
   })
   await deps.db.transaction(async (tx) => {
-    const locked = assertOpen(await lockDifference(tx, id), id)
+    const locked = assertOpen(await lockDiscrepancy(tx, id), id)
     const { proposal } = locked
     const now = deps.clock.now()
-    await decideDifference(tx, { id, state: 'confirmed', by: by.actor, reason: null, now })
+    await decideDiscrepancy(tx, { id, state: 'confirmed', by: by.actor, reason: null, now })
     const { class: name, reference } = locked
     const details = { class: name, reference, ...proposal, proposal: proposal.action }
     await recordDecision(tx, locked, { by, action: 'reconcile.confirm', details, now })
@@ -60,7 +60,7 @@ export async function confirmDifference(
  * When the PSP has returned a merchant's payment, the return is also entered on the transaction, where the merchant
  * sees it.
  */
-async function enterReturn(tx: Tx, difference: DifferenceRow, now: Date): Promise<() => Promise<void>> {
+async function enterReturn(tx: Tx, difference: DiscrepancyRow, now: Date): Promise<() => Promise<void>> {
   const { id: reference, subject, merchant_id: merchantId, record_id: id, proposal, at } = difference
   const isReturn = subject === 'return' && proposal.action === 'correct' && proposal.account !== 'house'
   if (!isReturn || merchantId === null || id === null) return async () => {}
@@ -71,7 +71,7 @@ async function enterReturn(tx: Tx, difference: DifferenceRow, now: Date): Promis
 export function correctionOf({
   merchant_id: merchantId,
   proposal,
-}: Pick<DifferenceRow, 'merchant_id' | 'proposal'>): Pick<Posting, 'merchantId' | 'transfers'> | null {
+}: Pick<DiscrepancyRow, 'merchant_id' | 'proposal'>): Pick<Posting, 'merchantId' | 'transfers'> | null {
   if (proposal.action !== 'correct') return null
   return proposal.account === 'house' || merchantId === null
     ? { merchantId: operatorMerchantId, transfers: correctedOfOperator(proposal.cents) }
@@ -79,15 +79,15 @@ export function correctionOf({
 }
 
 /** Accepts a discrepancy as it is. It opens again only when either side has changed. */
-export async function dismissDifference(
+export async function dismissDiscrepancy(
   { db, clock }: Pick<SettleDeps, 'db' | 'clock'>,
   { id, by, reason }: Decision & { reason: string },
-): Promise<DifferenceRow> {
+): Promise<DiscrepancyRow> {
   const difference = await findOpen(db, id)
   await db.transaction(async (tx) => {
-    const locked = assertOpen(await lockDifference(tx, id), id)
+    const locked = assertOpen(await lockDiscrepancy(tx, id), id)
     const now = clock.now()
-    await decideDifference(tx, { id, state: 'dismissed', by: by.actor, reason, now })
+    await decideDiscrepancy(tx, { id, state: 'dismissed', by: by.actor, reason, now })
     await recordDecision(tx, locked, { by, action: 'reconcile.dismiss', details: { reason }, now })
   })
   return difference
@@ -95,17 +95,17 @@ export async function dismissDifference(
 
 async function recordDecision(
   tx: Tx,
-  { id: recordId, merchant_id: merchantId }: DifferenceRow,
+  { id: recordId, merchant_id: merchantId }: DiscrepancyRow,
   about: Pick<Action, 'by' | 'action' | 'details' | 'now'>,
 ): Promise<void> {
   await recordAction(tx, { ...about, merchantId, recordId })
 }
 
-async function findOpen(db: Db, id: string): Promise<DifferenceRow> {
-  return assertOpen(await findDifference(db, id), id)
+async function findOpen(db: Db, id: string): Promise<DiscrepancyRow> {
+  return assertOpen(await findDiscrepancy(db, id), id)
 }
 
-function assertOpen(difference: DifferenceRow | null, id: string): DifferenceRow {
+function assertOpen(difference: DiscrepancyRow | null, id: string): DiscrepancyRow {
   if (!difference)
     throw new AppError('not_found', {
       detail: `There is no discrepancy ${id}. \`npx guiche reconcile list\` lists them.`,
@@ -120,7 +120,7 @@ function assertSame(id: string, current: Proposal, shown: Proposal = current): v
   throw refuse('changed', `The proposal of ${id} has just changed: check it again.`)
 }
 
-async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
+async function carryOut(deps: SettleDeps, difference: DiscrepancyRow): Promise<void> {
   switch (difference.proposal.action) {
     case 'none':
       throw refuse(
@@ -141,7 +141,7 @@ async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<vo
   }
 }
 
-async function suspend(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
+async function suspend(deps: SettleDeps, difference: DiscrepancyRow): Promise<void> {
   const { acquirer, reference: endToEndId, merchant_id: merchantId, record_id: id } = difference
   // Settling recognizes a second payment and places it in suspense.
   if (merchantId !== null && id !== null) await settlePayment(deps, { acquirer, endToEndId, merchantId, id })
@@ -155,7 +155,7 @@ async function settleWithoutOwner(deps: SettleDeps, reported: ReportedPayment): 
     throw notAtAcquirer({ acquirer: reported.acquirer, reference: reported.endToEndId })
 }
 
-async function settle(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
+async function settle(deps: SettleDeps, difference: DiscrepancyRow): Promise<void> {
   const { acquirer, subject, reference, merchant_id: merchantId, record_id: id } = difference
   if (difference.class === 'unreadable' && subject === 'payment')
     return await settleWithoutOwner(deps, { acquirer, endToEndId: reference })
@@ -183,7 +183,7 @@ async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId
   await checkReturns(deps, { merchantId, id })
 }
 
-function notAtAcquirer({ acquirer, reference }: Pick<DifferenceRow, 'acquirer' | 'reference'>): AppError {
+function notAtAcquirer({ acquirer, reference }: Pick<DiscrepancyRow, 'acquirer' | 'reference'>): AppError {
   return refuse(
     'not_confirmed',
     `${acquirer} does not confirm this for ${reference} when it is queried individually, so nothing was posted. Try again later; \`npx guiche reconcile\` compares again.`,

@@ -19,7 +19,7 @@ import {
   listPairs,
 } from './pairs-store.ts'
 import { type ReconcileDeps, rulesFor } from './run.ts'
-import type { DifferenceRow } from './store.ts'
+import type { DiscrepancyRow } from './store.ts'
 
 /**
  * Compares the subject of one discrepancy again: since it was found either side may have changed, and then its
@@ -27,7 +27,7 @@ import type { DifferenceRow } from './store.ts'
  *
  * @throws {AppError} `difference_not_possible` when the discrepancy no longer exists as it was found
  */
-export async function assertStillDiffers(deps: ReconcileDeps, difference: DifferenceRow): Promise<void> {
+export async function assertStillDiffers(deps: ReconcileDeps, difference: DiscrepancyRow): Promise<void> {
   const { acquirer: name, subject, reference: key, at } = difference
   const acquirer = deps.acquirers.named(name)
   // A separate run for one pair.
@@ -70,7 +70,7 @@ const nearMs = 1_000
 async function readAtAcquirer(
   db: Db,
   acquirer: Acquirer,
-  { subject, reference, at, in_ledger: inLedger, at_acquirer: atAcquirer }: DifferenceRow,
+  { subject, reference, at, in_ledger: inLedger, at_acquirer: atAcquirer }: DiscrepancyRow,
   window: Window,
 ): Promise<Listed | null> {
   if (subject !== 'payout') {

@@ -4,7 +4,7 @@ import { type ManualClock, manualClock } from '../../test/support/clock.ts'
 import { addMerchants, createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import type { BankPayment, BankPayout } from '../../test/support/generated-bank.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
-import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import { listDiscrepancies, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import type { HttpResponse, Send } from '../acquirers/bacen/http.ts'
 import { findMet } from '../alerts/conditions.ts'
 import { type By, byService } from '../audit/record.ts'
@@ -13,7 +13,7 @@ import { findPayoutFreeze } from '../ledger/store.ts'
 import { settleTransaction } from '../transactions/settle.ts'
 import { findBreaches } from '../verification.ts'
 import { classNames } from './classes.ts'
-import { confirmDifference } from './decide.ts'
+import { confirmDiscrepancy } from './decide.ts'
 import { observeReconciliation, reconciliationJobs } from './jobs.ts'
 import { enqueueRun, keyOfRun, requestedRunJob, requestedRunJobs } from './requested-run.ts'
 import { reconcile } from './run.ts'
@@ -37,7 +37,7 @@ afterEach(async () => await database.drop())
 
 const runWith = async (some: Reconciling, kind: 'daily' | 'manual' | 'rolling' = 'daily', window = { from, to }) =>
   await reconcile(some, { acquirer: some.acquirer, kind, window })
-const listed = async (onlyOpen = false) => await listDifferences(database.db, { acquirer: 'bank', onlyOpen })
+const listed = async (onlyOpen = false) => await listDiscrepancies(database.db, { acquirer: 'bank', onlyOpen })
 const disturbed = (send: Send) => reconcilingWith({ db: database.db, clock, send })
 const refused = { status: 503, headers: {}, body: '' }
 
@@ -236,7 +236,7 @@ it('makes a payment by a static code PAID that no callback and no poll has found
   made.bank.payments.set(endToEndId, { endToEndId, txid: 'static', amount: 500, at, fee: null, returns: [] })
   await runWith(deps)
   const found = (await listed(true)).find(({ reference }) => reference === endToEndId)
-  await confirmDifference(deps, { id: found?.id ?? '', by: { actor: 'cli:test' } })
+  await confirmDiscrepancy(deps, { id: found?.id ?? '', by: { actor: 'cli:test' } })
   expect(await database.db.query(sql`select status from transactions where end_to_end = ${endToEndId}`)).toEqual([
     { status: 'PAID' },
   ])

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type ManualClock, manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
-import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import { listDiscrepancies, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
 import { listActions } from '../audit/store.ts'
 import { sql } from '../db/sql.ts'
@@ -14,7 +14,7 @@ import { assert } from '../lib/assert.ts'
 import { findBreaches } from '../verification.ts'
 import { saveComparedBalance } from './balance-store.ts'
 import { closeDay } from './close.ts'
-import { confirmDifference, dismissDifference } from './decide.ts'
+import { confirmDiscrepancy, dismissDiscrepancy } from './decide.ts'
 import { observeReconciliation, reconciliationJobs } from './jobs.ts'
 import { reconcile } from './run.ts'
 
@@ -37,7 +37,7 @@ afterEach(async () => await database.drop())
 
 const runWith = async (some: Reconciling, kind: 'daily' | 'manual' | 'rolling' = 'daily', window = { from, to }) =>
   await reconcile(some, { acquirer: some.acquirer, kind, window })
-const listed = async (onlyOpen = false) => await listDifferences(database.db, { acquirer: 'bank', onlyOpen })
+const listed = async (onlyOpen = false) => await listDiscrepancies(database.db, { acquirer: 'bank', onlyOpen })
 const names = async (onlyOpen = false) => (await listed(onlyOpen)).map((row) => `${row.class} ${row.reference}`).sort()
 const disturbed = (send: Send) => reconcilingWith({ db: database.db, clock, send })
 const refused = { status: 503, headers: {}, body: '' }
@@ -166,7 +166,7 @@ it('recognizes drawn fees by their reference or their amount, and no other payou
   // An entry names it before somebody confirms the correction, which would post the same money again.
   const found = (await listed(true)).find(({ reference }) => reference === another)
   await enter({ type: 'fee_draw', amount: 2_500, reference: another })
-  await expect(confirmDifference(deps, { id: found?.id ?? '', by })).rejects.toThrow(/has changed for/)
+  await expect(confirmDiscrepancy(deps, { id: found?.id ?? '', by })).rejects.toThrow(/has changed for/)
 })
 
 it('keeps a discrepancy dismissed until either side changes', async () => {
@@ -174,7 +174,7 @@ it('keeps a discrepancy dismissed until either side changes', async () => {
   const amount = (await listed(true)).find((row) => row.class === 'amount')
   const payment = made.bank.payments.get(amount?.reference ?? '')
   if (!amount || !payment) throw new Error('an amount differs')
-  await dismissDifference(deps, { id: amount.id, by: { actor: 'cli:test' }, reason: 'agreed with the bank' })
+  await dismissDiscrepancy(deps, { id: amount.id, by: { actor: 'cli:test' }, reason: 'agreed with the bank' })
   const isOpen = async () => (await listed(true)).some(({ id }) => id === amount.id)
   expect((await runWith(deps)).newCount).toBe(0)
   expect(await isOpen()).toBe(false)
@@ -216,14 +216,14 @@ it('posts no correction of what is no longer wrong', async () => {
   if (!amount || !payment || !recorded) throw new Error('an amount differs')
   payment.amount = recorded.amount_paid
   const decision = { id: amount.id, by: { actor: 'cli:test' } }
-  await expect(confirmDifference(deps, decision)).rejects.toThrow(/has changed for/)
+  await expect(confirmDiscrepancy(deps, decision)).rejects.toThrow(/has changed for/)
   payment.amount += 5
-  await expect(confirmDifference(deps, decision)).rejects.toThrow(/nothing was posted/)
+  await expect(confirmDiscrepancy(deps, decision)).rejects.toThrow(/nothing was posted/)
   const [byHand] = (await ofClass('return')).filter(
     ({ proposal, at_acquirer }) => proposal.action === 'correct' && at_acquirer,
   )
   made.bank.payments.get(byHand?.reference ?? '')?.returns.splice(0)
-  await expect(confirmDifference(deps, { ...decision, id: byHand?.id ?? '' })).rejects.toThrow(/nothing was posted/)
+  await expect(confirmDiscrepancy(deps, { ...decision, id: byHand?.id ?? '' })).rejects.toThrow(/nothing was posted/)
   const posted = await database.db.query(sql`select id from ledger_transfers where kind = 'correction'`)
   expect(posted).toEqual([])
   expect(await ofClass('amount')).toHaveLength(5)
@@ -248,7 +248,7 @@ it('gives back a return that the PSP no longer shows, also when the whole paymen
   const confirm = async () => {
     await runWith(deps)
     const found = (await listed(true)).find(({ reference }) => reference === payment.endToEndId)
-    await confirmDifference(deps, { id: found?.id ?? '', by: { actor: 'cli:test' } })
+    await confirmDiscrepancy(deps, { id: found?.id ?? '', by: { actor: 'cli:test' } })
     return await database.db.query(sql`select status from transactions where id = ${paid.id}`)
   }
   const rest = payment.amount - ours.amount
@@ -363,7 +363,7 @@ it('stores an unreadable entry, closes the day, and posts the payment automatica
 
   // What was dismissed is recognized without the entry.
   const [posted] = (await unreadable()).filter((row) => row.reference === endToEndId)
-  await dismissDifference(deps, { id: posted?.id ?? '', by: { actor: 'cli:test' }, reason: 'known' })
+  await dismissDiscrepancy(deps, { id: posted?.id ?? '', by: { actor: 'cli:test' }, reason: 'known' })
   await runWith(breaking)
   const kept = (await unreadable()).map(({ state, at_acquirer: side }) => `${state} ${side?.raw !== undefined}`)
   expect(kept.toSorted()).toEqual(['dismissed false', 'open true'])

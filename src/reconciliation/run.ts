@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { findFirstListedAt } from '../transactions/cursor-store.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
-import type { DifferenceClass, Found, Subject } from './classes.ts'
+import type { DiscrepancyClass, Found, Subject } from './classes.ts'
 import { compare, cutOffMs, type Pair, type Rules, toUnqueried } from './compare.ts'
 import {
   queryEach,
@@ -41,7 +41,7 @@ import { saveFound } from './save.ts'
 import {
   finishRun,
   insertRun,
-  lockDifferences,
+  lockDiscrepancies,
   type NewRun,
   type RunKind,
   resolvePosted,
@@ -63,7 +63,7 @@ export type RunResult = {
   error: string | null
   /** The number of pairs, of either side or both. */
   compared: Record<Subject, number>
-  counts: Partial<Record<DifferenceClass, number>>
+  counts: Partial<Record<DiscrepancyClass, number>>
   /** How many of the discrepancies in `counts` are new or open again. */
   newCount: number
   /** How many discrepancies of earlier runs no longer exist. */
@@ -370,7 +370,7 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
     .map((subject) => ({ subject, ...windows[subject] }))
   const resolvedCount = await db.transaction(async (tx) => {
     await requireMark(tx, { runId, mark })
-    await lockDifferences(tx, acquirer)
+    await lockDiscrepancies(tx, acquirer)
     await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
     const unread = [...unreadable.keys(), ...unqueried.keys()]
     const unseen = await resolveUnseen(tx, { acquirer, startedAt, seen, foundIds, unread, now })

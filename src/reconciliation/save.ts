@@ -4,7 +4,7 @@ import { freezePayoutsAlso, writeMoneyLeftReason } from '../ledger/payout-freeze
 import { canonicalJson } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { type Found, toCompared } from './classes.ts'
-import { type DifferenceRow, findLatest, lockDifferences, saveDifferences, type ToSave } from './store.ts'
+import { type DiscrepancyRow, findLatest, lockDiscrepancies, saveDiscrepancies, type ToSave } from './store.ts'
 
 type Saving = { acquirer: string; runId: string; startedAt: Date; now: Date }
 
@@ -16,10 +16,10 @@ type Saving = { acquirer: string; runId: string; startedAt: Date; now: Date }
 export async function saveFound(tx: Tx, found: Found[], saving: Saving): Promise<{ ids: string[]; newCount: number }> {
   const { acquirer, now } = saving
   if (found.length === 0) return { ids: [], newCount: 0 }
-  await lockDifferences(tx, acquirer)
+  await lockDiscrepancies(tx, acquirer)
   const known = new Map((await findLatest(tx, acquirer, found)).map((row) => [toKey(row), row]))
   const kept = found.map((one) => ({ one, ...keep(one, known.get(toKey(one)), saving) }))
-  await saveDifferences(
+  await saveDiscrepancies(
     tx,
     kept.map(({ row }) => row),
   )
@@ -36,7 +36,7 @@ export async function saveFound(tx: Tx, found: Found[], saving: Saving): Promise
 /** `hasChanged`: it was open before, with other amounts or states. */
 type Kept = { row: ToSave; isNew: boolean; hasChanged?: boolean }
 
-function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): Kept {
+function keep(found: Found, last: DiscrepancyRow | undefined, saving: Saving): Kept {
   const { acquirer, runId, startedAt, now } = saving
   const row: ToSave = {
     id: newUuid(),
@@ -71,7 +71,7 @@ function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): Ke
   return isSettled ? { row: { ...again, state: last.state }, isNew: false } : { row: again, isNew: true }
 }
 
-function isUnchanged(last: DifferenceRow, { atAcquirer, inLedger, proposal }: Found): boolean {
+function isUnchanged(last: DiscrepancyRow, { atAcquirer, inLedger, proposal }: Found): boolean {
   const before = [toCompared(last.at_acquirer), last.in_ledger, last.proposal]
   return canonicalJson(before) === canonicalJson([toCompared(atAcquirer), inLedger, proposal])
 }

@@ -3,8 +3,8 @@ import { byService } from '../audit/record.ts'
 import { forEachConcurrent } from '../lib/concurrent.ts'
 import { AppError } from '../lib/errors.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
-import { confirmDifference } from './decide.ts'
-import { type DifferenceRow, listSettleable } from './store.ts'
+import { confirmDiscrepancy } from './decide.ts'
+import { type DiscrepancyRow, listSettleable } from './store.ts'
 
 /** Each takes one or two requests to the acquirer. The next run continues with the rest. */
 const settledMax = 500
@@ -22,11 +22,11 @@ export async function settleOpen(
   await forEachConcurrent(open, stopping, async (difference) => await settleOne(deps, difference))
 }
 
-async function settleOne(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
+async function settleOne(deps: SettleDeps, difference: DiscrepancyRow): Promise<void> {
   const { id, acquirer, reference, proposal } = difference
   const about = { acquirer, differenceId: id, reference }
   try {
-    await confirmDifference(deps, { id, by: byService })
+    await confirmDiscrepancy(deps, { id, by: byService })
     deps.log.info({ ...about, proposal: proposal.action }, 'a discrepancy was settled: the acquirer confirmed it')
   } catch (error) {
     const isExpected = error instanceof AcquirerUnavailable || error instanceof AppError

@@ -4,7 +4,7 @@ import { brasilia } from '../lib/brasilia.ts'
 import { type Proposal, type Side, withoutRaw } from './classes.ts'
 import type { Moved, PostedLate, TransfersHash } from './close-store.ts'
 import type { Listing } from './pairs-store.ts'
-import type { DifferenceRow } from './store.ts'
+import type { DiscrepancyRow } from './store.ts'
 
 export type Amount = { count: number; sum: number }
 
@@ -30,7 +30,7 @@ export type AcquirerSide = {
   closing: number
 }
 
-export type StatementDifference = {
+export type StatementDiscrepancy = {
   id: string
   class: string
   reference: string
@@ -60,7 +60,7 @@ export type Content = {
    * day's end.
    */
   transfers: TransfersHash | null
-  differences: StatementDifference[]
+  differences: StatementDiscrepancy[]
 }
 
 export type Statement = Content & {
@@ -95,7 +95,7 @@ type Input = {
   totals: Listing[]
   dated: PostedLate
   transfers: TransfersHash | null
-  differences: DifferenceRow[]
+  differences: DiscrepancyRow[]
 }
 
 export function toContent({
@@ -120,7 +120,7 @@ export function toContent({
     acquirerSide: toAcquirerSide(totals, opening.acquirer),
     dated: { count: dated.count, sum: dated.sum },
     transfers,
-    differences: differences.map(toStatementDifference),
+    differences: differences.map(toStatementDiscrepancy),
   }
 }
 
@@ -196,7 +196,7 @@ function toAcquirerSide(totals: Listing[], opening: number): AcquirerSide {
   return { opening, in: arrived, returned, paidOut, fees, closing }
 }
 
-function toStatementDifference(row: DifferenceRow): StatementDifference {
+function toStatementDiscrepancy(row: DiscrepancyRow): StatementDiscrepancy {
   return {
     id: row.id,
     class: row.class,

@@ -1,7 +1,7 @@
 import { rowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import type { Window } from '../lib/brasilia.ts'
-import type { DifferenceClass, Found, Proposal, Side, Subject } from './classes.ts'
+import type { DiscrepancyClass, Found, Proposal, Side, Subject } from './classes.ts'
 
 export type RunKind = 'rolling' | 'daily' | 'manual'
 
@@ -56,14 +56,14 @@ export async function findOpenSince(db: Db, acquirer: string, reach: Date): Prom
   return rows[0]?.since ?? null
 }
 
-export const differenceStates = ['open', 'confirmed', 'dismissed', 'resolved'] as const
+export const discrepancyStates = ['open', 'confirmed', 'dismissed', 'resolved'] as const
 
-export type DifferenceState = (typeof differenceStates)[number]
+export type DiscrepancyState = (typeof discrepancyStates)[number]
 
-export type DifferenceRow = {
+export type DiscrepancyRow = {
   id: string
   acquirer: string
-  class: DifferenceClass
+  class: DiscrepancyClass
   subject: Subject
   reference: string
   sequence: number
@@ -74,7 +74,7 @@ export type DifferenceRow = {
   at_acquirer: Side | null
   in_ledger: Side | null
   proposal: Proposal
-  state: DifferenceState
+  state: DiscrepancyState
   run_id: string
   found_at: Date
   decided_at: Date | null
@@ -87,7 +87,7 @@ const columns = sql`
   found_at, decided_at, decided_by, reason`
 
 /** Only one transaction at a time writes an acquirer's discrepancies. */
-export async function lockDifferences(tx: Tx, acquirer: string): Promise<void> {
+export async function lockDiscrepancies(tx: Tx, acquirer: string): Promise<void> {
   await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${`reconciliation ${acquirer}`}, 0))`)
 }
 
@@ -98,15 +98,15 @@ const namesParam = rowsParam<Pick<Found, 'class' | 'subject' | 'reference'>>({
 })
 
 /** The latest stored discrepancy for each of these. */
-export async function findLatest(tx: Tx, acquirer: string, found: Found[]): Promise<DifferenceRow[]> {
-  return await tx.query<DifferenceRow>(sql`
+export async function findLatest(tx: Tx, acquirer: string, found: Found[]): Promise<DiscrepancyRow[]> {
+  return await tx.query<DiscrepancyRow>(sql`
     select distinct on (class, subject, reference) ${columns} from differences
     where acquirer = ${acquirer} and (class, subject, reference) in (
       select input.class, input.subject, input.reference from ${namesParam(found)})
     order by class, subject, reference, sequence desc`)
 }
 
-export type ToSave = Omit<DifferenceRow, 'decided_at' | 'decided_by' | 'reason'>
+export type ToSave = Omit<DiscrepancyRow, 'decided_at' | 'decided_by' | 'reason'>
 
 const discrepanciesParam = rowsParam<ToSave>({
   id: 'uuid',
@@ -128,7 +128,7 @@ const discrepanciesParam = rowsParam<ToSave>({
 })
 
 /** Inserts new discrepancies and updates existing ones. */
-export async function saveDifferences(tx: Tx, rows: ToSave[]): Promise<void> {
+export async function saveDiscrepancies(tx: Tx, rows: ToSave[]): Promise<void> {
   await tx.query(sql`
     insert into differences (
       id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, at_acquirer, in_ledger, proposal, state, run_id,
@@ -238,17 +238,19 @@ export async function resolvePosted(tx: Tx, { acquirer, now }: { acquirer: strin
   return rows.length
 }
 
-export async function findDifference(db: Db | Tx, id: string): Promise<DifferenceRow | null> {
-  const rows = await db.query<DifferenceRow>(sql`select ${columns} from differences where id = ${id}`)
+export async function findDiscrepancy(db: Db | Tx, id: string): Promise<DiscrepancyRow | null> {
+  const rows = await db.query<DiscrepancyRow>(sql`select ${columns} from differences where id = ${id}`)
   return rows[0] ?? null
 }
 
-export async function lockDifference(tx: Tx, id: string): Promise<DifferenceRow | null> {
-  const rows = await tx.query<DifferenceRow>(sql`select ${columns} from differences where id = ${id} for no key update`)
+export async function lockDiscrepancy(tx: Tx, id: string): Promise<DiscrepancyRow | null> {
+  const rows = await tx.query<DiscrepancyRow>(
+    sql`select ${columns} from differences where id = ${id} for no key update`,
+  )
   return rows[0] ?? null
 }
 
-export async function decideDifference(
+export async function decideDiscrepancy(
   tx: Tx,
   decision: { id: string; state: 'confirmed' | 'dismissed'; by: string; reason: string | null; now: Date },
 ): Promise<void> {
@@ -259,11 +261,11 @@ export async function decideDifference(
 }
 
 /** The discrepancies with these ids, and all others in the window, in the order of time. */
-export async function listDifferencesOf(
+export async function listDiscrepanciesOf(
   db: Db | Tx,
   { acquirer, ids, from, to }: { acquirer: string; ids: string[] } & Window,
-): Promise<DifferenceRow[]> {
-  return await db.query<DifferenceRow>(sql`
+): Promise<DiscrepancyRow[]> {
+  return await db.query<DiscrepancyRow>(sql`
     select ${columns} from differences
     where acquirer = ${acquirer} and ((at >= ${from} and at < ${to}) or id = any(${ids}::uuid[]))
     order by at, class, reference, sequence`)
@@ -276,14 +278,14 @@ export async function listDifferencesOf(
 export async function listSettleable(
   db: Db,
   { acquirer, limit }: { acquirer: string; limit: number },
-): Promise<DifferenceRow[]> {
-  return await db.query<DifferenceRow>(sql`
+): Promise<DiscrepancyRow[]> {
+  return await db.query<DiscrepancyRow>(sql`
     select ${columns} from differences
     where acquirer = ${acquirer} and state = 'open' and proposal ->> 'action' in ('settle', 'suspend')
     order by found_at desc, id limit ${limit}`)
 }
 
-export async function countOpen(db: Db): Promise<{ acquirer: string; class: DifferenceClass; count: number }[]> {
+export async function countOpen(db: Db): Promise<{ acquirer: string; class: DiscrepancyClass; count: number }[]> {
   return await db.query(sql`
     select acquirer, class, count(*) as count from differences where state = 'open' group by acquirer, class`)
 }

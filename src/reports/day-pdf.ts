@@ -4,12 +4,12 @@ import { qrCodeDataUrl } from '../pix/qrcode.ts'
 import { readStatement } from '../reconciliation/close.ts'
 import type { StatementRow } from '../reconciliation/close-store.ts'
 import { closedDayLabels } from '../reconciliation/closed-day-labels.ts'
-import { differenceClassLabels } from '../reconciliation/difference-class-labels.ts'
-import type { Amount, StatementDifference } from '../reconciliation/statement.ts'
+import { discrepancyClassLabels } from '../reconciliation/discrepancy-class-labels.ts'
+import type { Amount, StatementDiscrepancy } from '../reconciliation/statement.ts'
 import { pdfFormats } from './fees-pdf.ts'
 
 /** Discrepancies that the document shows. The signed file has all of them. */
-const differencesMax = 100
+const discrepanciesMax = 100
 const qrSize = 110
 
 const words = {
@@ -20,7 +20,7 @@ const words = {
     day: 'Day (Brasília)',
     signed: (version: number, at: string) => `${version}, signed on ${at}`,
     columns: ['', 'Number', 'By the PSP', 'Number', 'By the ledger'],
-    differenceColumns: ['Class', 'Reference', 'State', 'Decided by'],
+    discrepancyColumns: ['Class', 'Reference', 'State', 'Decided by'],
     states: { open: 'open', confirmed: 'confirmed', dismissed: 'dismissed', resolved: 'resolved' } as Record<
       string,
       string
@@ -40,7 +40,7 @@ const words = {
     day: 'Dia (Brasília)',
     signed: (version: number, at: string) => `${version}, assinada em ${at}`,
     columns: ['', 'Quantidade', 'Segundo o PSP', 'Quantidade', 'Segundo o razão'],
-    differenceColumns: ['Classe', 'Referência', 'Situação', 'Decidida por'],
+    discrepancyColumns: ['Classe', 'Referência', 'Situação', 'Decidida por'],
     states: { open: 'aberta', confirmed: 'confirmada', dismissed: 'ignorada', resolved: 'resolvida' } as Record<
       string,
       string
@@ -80,14 +80,14 @@ export async function writeDayPdf(
     page.heading(t.totals)
     page.table(named(totalColumns, t.columns), toTotals(statement, language), { hasTotal: true })
     page.heading(t.differences)
-    if (differences.length === 0) page.paragraph(t.noDifferences)
+    if (differences.length === 0) page.paragraph(t.noDiscrepancies)
     else {
       page.table(
-        named(differenceColumns, t.differenceColumns),
-        differences.slice(0, differencesMax).map((one) => toCells(one, language)),
+        named(discrepancyColumns, t.discrepancyColumns),
+        differences.slice(0, discrepanciesMax).map((one) => toCells(one, language)),
       )
-      if (differences.length > differencesMax)
-        page.paragraph(t.more(format.number(differences.length - differencesMax)))
+      if (differences.length > discrepanciesMax)
+        page.paragraph(t.more(format.number(differences.length - discrepanciesMax)))
     }
     page.heading(t.signature)
     if (transfers) {
@@ -135,13 +135,13 @@ const totalColumns: Omit<PdfColumn, 'name'>[] = [
   { width: 0.24, isAmount: true },
 ]
 
-const differenceColumns: Omit<PdfColumn, 'name'>[] = [{ width: 0.2 }, { width: 0.4 }, { width: 0.16 }, { width: 0.24 }]
+const discrepancyColumns: Omit<PdfColumn, 'name'>[] = [{ width: 0.2 }, { width: 0.4 }, { width: 0.16 }, { width: 0.24 }]
 
 function named(columns: Omit<PdfColumn, 'name'>[], names: string[]): PdfColumn[] {
   return columns.map((column, index) => ({ ...column, name: names[index] ?? '' }))
 }
 
-function toCells({ class: name, reference, state, decidedBy }: StatementDifference, language: Language): string[] {
-  const names: Record<string, [name: string, meaning: string]> = differenceClassLabels[language]
+function toCells({ class: name, reference, state, decidedBy }: StatementDiscrepancy, language: Language): string[] {
+  const names: Record<string, [name: string, meaning: string]> = discrepancyClassLabels[language]
   return [names[name]?.[0] ?? name, reference, words[language].states[state] ?? state, decidedBy ?? '']
 }

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type {
   ClosedDayView,
-  DifferenceDetail,
+  DiscrepancyDetail,
   LedgerView,
   RequestedRunView,
   RunView,
@@ -10,7 +10,7 @@ import type {
 import { sql } from '../../src/db/sql.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { dayBefore, dayOf, windowOf } from '../../src/lib/brasilia.ts'
-import type { DifferenceView } from '../../src/operator/discrepancies.ts'
+import type { DiscrepancyView } from '../../src/operator/discrepancies.ts'
 import type { FeeView } from '../../src/operator/fees.ts'
 import { keyOfRun, requestedRunJob } from '../../src/reconciliation/requested-run.ts'
 import { verifyStatement } from '../../src/reconciliation/sign.ts'
@@ -94,9 +94,9 @@ async function untilDone(path: string, body: object): Promise<RequestedRunView> 
   return view
 }
 
-type DifferencePage = { total: number; data: DifferenceView[] }
-const listDifferences = async (state: string, query = '') =>
-  (await get<DifferencePage>(people.reader, `/reconciliation/difference?state=${state}${query}`)).body
+type DiscrepancyPage = { total: number; data: DiscrepancyView[] }
+const listDiscrepancies = async (state: string, query = '') =>
+  (await get<DiscrepancyPage>(people.reader, `/reconciliation/difference?state=${state}${query}`)).body
 
 describe('who may', () => {
   const id = randomUUID()
@@ -268,13 +268,13 @@ describe('a manual reconciliation', () => {
 
 describe('a discrepancy', () => {
   it('is shown with the exact entry that its confirmation posts, once, even when two confirm it concurrently', async () => {
-    const [difference] = (await listDifferences('open', '&class=amount')).data
+    const [difference] = (await listDiscrepancies('open', '&class=amount')).data
     expect(difference).toMatchObject({
       ...{ atAcquirer: { amount: 1900 }, inLedger: { amount: 2000 }, proposal: { action: 'correct', cents: -100 } },
       ...{ client: { clientId: service.sandbox.clientId }, record: { type: 'transaction' } },
     })
     const id = difference?.id ?? ''
-    const shown = await get<DifferenceDetail>(people.reader, `/reconciliation/difference/${id}`)
+    const shown = await get<DiscrepancyDetail>(people.reader, `/reconciliation/difference/${id}`)
     expect(shown.body.entries).toEqual([{ debit: 'available', credit: 'acquirer', amount: 100 }])
     const before = await balancesOf(service)
     const path = `/reconciliation/difference/${id}/confirmation`
@@ -302,16 +302,16 @@ describe('a discrepancy', () => {
     expect(await actionsOf(id)).toMatchObject([
       { action: 'reconcile.confirm', details: { class: 'amount', cents: -100, proposal: 'correct' } },
     ])
-    const decided = (await listDifferences('decided')).data
+    const decided = (await listDiscrepancies('decided')).data
     expect(decided).toMatchObject([{ id, state: 'confirmed', decidedBy: expect.stringMatching(/^user:/) }])
   })
 
   it('is dismissed with a reason, and not without one', async () => {
-    const [{ id } = { id: '' }] = (await listDifferences('open', '&class=missing_at_acquirer')).data
+    const [{ id } = { id: '' }] = (await listDiscrepancies('open', '&class=missing_at_acquirer')).data
     const path = `/reconciliation/difference/${id}/dismissal`
     expect((await send(people.finance, path)).status).toBe(422)
     const reason = 'the bank has lost it and pays'
-    const dismissed = await send<DifferenceView>(people.finance, path, { reason })
+    const dismissed = await send<DiscrepancyView>(people.finance, path, { reason })
     expect(dismissed.body).toMatchObject({ state: 'dismissed', reason, decidedBy: `user:${people.finance.email}` })
     expect((await send(people.finance, path, { reason })).status).toBe(422)
     expect(await actionsOf(id)).toMatchObject([{ action: 'reconcile.dismiss', details: { reason } }])

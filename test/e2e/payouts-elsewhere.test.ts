@@ -14,7 +14,7 @@ import { manualClock } from '../support/clock.ts'
 import { type Behaviour, type Gateway, openGateway, openPsp, type Psp, setBehaviour } from '../support/gateway.ts'
 import { createTestLog } from '../support/logged-errors.ts'
 import { createRandom } from '../support/random.ts'
-import { listDifferences } from '../support/reconciling.ts'
+import { listDiscrepancies } from '../support/reconciling.ts'
 import { eventually } from '../support/webhooks.ts'
 import { type Withdrawal, withdrawalBody } from '../support/withdrawals.ts'
 
@@ -91,7 +91,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     assert(acquirer, 'there is one')
     const { state } = await reconcile({ ...gateway, log: createTestLog() }, { acquirer, kind: 'manual', window })
     expect(state).toBe('complete')
-    return await listDifferences(gateway.db, { acquirer: name, onlyOpen: true })
+    return await listDiscrepancies(gateway.db, { acquirer: name, onlyOpen: true })
   }
   /** The payouts that the bank has made. */
   const made = async () => await psp.countPayouts()

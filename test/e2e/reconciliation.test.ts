@@ -12,7 +12,7 @@ import { payOne, requestRefund } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 
-type Difference = { id: string; class: string; reference: string; state: string; decidedBy: string | null }
+type Discrepancy = { id: string; class: string; reference: string; state: string; decidedBy: string | null }
 
 // The command line is a process with the real time: the service's clock is a day behind it.
 const day = dayBefore(dayOf(new Date()))
@@ -52,7 +52,7 @@ const entriesOf = async (id: string) => {
     .filter(({ recordId }) => recordId === id)
     .map(({ amount, transactionId, description }) => ({ amount, transactionId, description }))
 }
-const listOpen = async () => await cli.runJson<Difference[]>(['reconcile', 'list', '--open'])
+const listOpen = async () => await cli.runJson<Discrepancy[]>(['reconcile', 'list', '--open'])
 
 describe('guiche reconcile', () => {
   it('compares a day and shows discrepancies, with proposals', async () => {
@@ -86,7 +86,7 @@ describe('guiche reconcile', () => {
     )
     const reason = 'the bank has lost it and pays'
     const [dismissed] = [
-      await cli.runJson<Difference>(['reconcile', 'dismiss', find('missing_at_acquirer'), '--reason', reason]),
+      await cli.runJson<Discrepancy>(['reconcile', 'dismiss', find('missing_at_acquirer'), '--reason', reason]),
     ]
     expect(dismissed).toMatchObject({ state: 'dismissed', decidedBy: expect.stringMatching(/^cli:/) })
     expect(await listOpen()).toEqual([])

@@ -4,7 +4,7 @@ import { type Posting, postAll } from '../../src/ledger/post.ts'
 import { paid, released, reserved, sent } from '../../src/ledger/transfers.ts'
 import { cents } from '../../src/lib/money.ts'
 import { newUuid } from '../../src/lib/secrets.ts'
-import type { DifferenceClass } from '../../src/reconciliation/classes.ts'
+import type { DiscrepancyClass } from '../../src/reconciliation/classes.ts'
 import { placeInSuspense } from '../../src/suspense/place.ts'
 import { type BankPayment, type BankPayout, type GeneratedBank, generatedBank } from './generated-bank.ts'
 import { createRandom } from './random.ts'
@@ -212,7 +212,7 @@ export async function generateDay(
     return payout
   }
 
-  const differs = (name: DifferenceClass, reference: string) => expected.add(`${name} ${reference}`)
+  const differs = (name: DiscrepancyClass, reference: string) => expected.add(`${name} ${reference}`)
   /** Calls `make` with 0, 1 … `count` - 1. */
   const times = (count: number, make: (index: number) => void) => {
     for (let index = 0; index < count; index += 1) make(index)

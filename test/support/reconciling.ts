@@ -8,9 +8,9 @@ import { createRegistry } from '../../src/acquirers/registry.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
 import type { SecretKey } from '../../src/lib/secrets.ts'
 import type { CloseDeps } from '../../src/reconciliation/close.ts'
-import { confirmDifference } from '../../src/reconciliation/decide.ts'
+import { confirmDiscrepancy } from '../../src/reconciliation/decide.ts'
 import { reconcile } from '../../src/reconciliation/run.ts'
-import type { DifferenceRow } from '../../src/reconciliation/store.ts'
+import type { DiscrepancyRow } from '../../src/reconciliation/store.ts'
 import { createSettlement, type SettleDeps } from '../../src/transactions/settle.ts'
 import { settleDepsWith } from './acquirer.ts'
 import type { ManualClock } from './clock.ts'
@@ -66,11 +66,11 @@ export function meanwhileAfterComparison<Deps extends { db: Db }>(deps: Deps, me
 }
 
 /** The discrepancies of an acquirer, newest first: all of them, or only the open ones. */
-export async function listDifferences(
+export async function listDiscrepancies(
   db: Db,
   { acquirer, onlyOpen }: { acquirer: string; onlyOpen: boolean },
-): Promise<DifferenceRow[]> {
-  return await db.query<DifferenceRow>(sql`
+): Promise<DiscrepancyRow[]> {
+  return await db.query<DiscrepancyRow>(sql`
     select * from differences where acquirer = ${acquirer} and (not ${onlyOpen} or state = 'open')
     order by found_at desc, at desc, id`)
 }
@@ -87,8 +87,8 @@ export async function correctReturn(service: TestService, send: Send, endToEnd: 
   // Old enough that it no longer counts as merely late.
   service.clock.advance(20 * 60_000)
   await reconcile(deps, { acquirer, kind: 'manual', window: { from, to: service.clock.now() } })
-  const open = await listDifferences(service.db, { acquirer: acquirer.name, onlyOpen: true })
+  const open = await listDiscrepancies(service.db, { acquirer: acquirer.name, onlyOpen: true })
   const found = open.find(({ reference }) => reference === endToEnd)
   expect(found).toMatchObject({ class: 'return', proposal: { action: 'correct', cents: -400 } })
-  await confirmDifference(deps, { id: found?.id ?? '', by: { actor: 'cli:maria' } })
+  await confirmDiscrepancy(deps, { id: found?.id ?? '', by: { actor: 'cli:maria' } })
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { behaviours, presets } from '../../simulator/faults/traits.ts'
 import type { Truth } from '../../simulator/faults/truth.ts'
 import { sql } from '../../src/db/sql.ts'
-import { confirmDifference } from '../../src/reconciliation/decide.ts'
+import { confirmDiscrepancy } from '../../src/reconciliation/decide.ts'
 import { reconcile } from '../../src/reconciliation/run.ts'
 import { settleTransaction } from '../../src/transactions/settle.ts'
 import { findBreaches } from '../../src/verification.ts'
@@ -138,7 +138,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
       const found = await service.db.query<{ id: string; class: string; reference: string }>(sql`
         select id, class, reference from differences where state = 'open'`)
       expect(found.filter((one) => one.class !== 'return' || !sentBack.has(one.reference))).toEqual([])
-      for (const { id } of found) await confirmDifference(deps, { id, by: { actor: 'operator' } })
+      for (const { id } of found) await confirmDiscrepancy(deps, { id, by: { actor: 'operator' } })
       expect(balanceOfLedger(await readLedger(service.db))).toBe(truth.balance)
       expect(await compareAll()).toMatchObject({ state: 'complete', counts: {}, newCount: 0 })
       expect(await findBreaches(service.db)).toEqual([])

@@ -1,6 +1,6 @@
 import type { Format } from '../../format.ts'
 import type { Language } from '../../text.ts'
-import { type Actions, type DifferenceClass, differenceClassLabels } from '../../types.ts'
+import { type Actions, type DiscrepancyClass, discrepancyClassLabels } from '../../types.ts'
 import { words as userWords } from '../users/text.ts'
 import { words } from './text.ts'
 
@@ -64,7 +64,7 @@ function writeText(name: string, value: string, { language, format, accounts }: 
   if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return format.dateTime(value)
   if (name === 'proposedBy') return value.replace(/^(user|cli):/, '')
   if (name === 'role') return userWords[language].roles[value] ?? value
-  if (name === 'class') return differenceClassLabels[language][value as DifferenceClass]?.[0] ?? value
+  if (name === 'class') return discrepancyClassLabels[language][value as DiscrepancyClass]?.[0] ?? value
   if (['debit', 'credit', 'account'].includes(name)) return accounts[value]?.[0] ?? value
   return name === 'every' || name === 'factor' ? (words[language].values[value] ?? value) : value
 }

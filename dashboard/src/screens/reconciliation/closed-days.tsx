@@ -85,12 +85,12 @@ export function ClosedDays({
           {
             name: t.differences,
             isAmount: true,
-            cell: ({ differences, openDifferences }) => (
+            cell: ({ differences, openDiscrepancies }) => (
               <Group gap={6} justify="flex-end">
                 {format.number(differences)}
-                {openDifferences > 0 && (
+                {openDiscrepancies > 0 && (
                   <Badge variant="light" color="orange" tt="none" radius="sm">
-                    {t.openOnes(format.number(openDifferences))}
+                    {t.openOnes(format.number(openDiscrepancies))}
                   </Badge>
                 )}
               </Group>

@@ -11,7 +11,7 @@ import { useFilters } from '../../filters.ts'
 import { type Format, useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
-import type { Amount, ClosedDayView, DifferenceClass } from '../../types.ts'
+import type { Amount, ClosedDayView, DiscrepancyClass } from '../../types.ts'
 import { words } from './days-text.ts'
 import { RequestedRunNotice } from './requested-run.tsx'
 import { words as reconciliationWords } from './text.ts'
@@ -98,7 +98,7 @@ export default function Day() {
             <Totals day={data} />
           </Section>
           <Section title={t.differences}>
-            <Differences day={data} />
+            <Discrepancies day={data} />
           </Section>
           <Section
             title={t.signature}
@@ -183,11 +183,11 @@ function AmountCell({ amount: { count, sum } }: { amount: Amount }) {
   )
 }
 
-function Differences({ day: { differences, differenceCount } }: { day: ClosedDayView }) {
+function Discrepancies({ day: { differences, differenceCount } }: { day: ClosedDayView }) {
   const t = useText(words)
   const r = useText(reconciliationWords)
   const format = useFormat()
-  if (differenceCount === 0) return <Text size="sm">{t.noDifferences}</Text>
+  if (differenceCount === 0) return <Text size="sm">{t.noDiscrepancies}</Text>
   const more = differenceCount - differences.length
   return (
     <Stack gap={0}>
@@ -264,6 +264,6 @@ function inUnit(name: string, value: number | null, format: Format): string {
   return name.endsWith('.count') ? format.number(value) : format.money(value)
 }
 
-function nameOf(name: string, classes: Record<DifferenceClass, [string, string]>): string {
+function nameOf(name: string, classes: Record<DiscrepancyClass, [string, string]>): string {
   return Object.entries(classes).find(([known]) => known === name)?.[1][0] ?? name
 }

@@ -7,11 +7,11 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
-import type { DifferenceDetail, DifferenceView } from '../../types.ts'
+import type { DiscrepancyDetail, DiscrepancyView } from '../../types.ts'
 import { words as ledgerWords } from '../ledger/text.ts'
 import { words } from './text.ts'
 
-type DialogProps = { difference: DifferenceView; onClose: () => void }
+type DialogProps = { difference: DiscrepancyView; onClose: () => void }
 
 function useAfterDecision(onClose: () => void) {
   const queries = useQueryClient()
@@ -23,7 +23,7 @@ function useAfterDecision(onClose: () => void) {
 }
 
 /** Shows exactly what will be done or posted, and does it once confirmed. */
-export function ConfirmDifference({ difference: current, onClose }: DialogProps) {
+export function ConfirmDiscrepancy({ difference: current, onClose }: DialogProps) {
   const t = useText(words)
   // As it was when the dialog opened: a reconciliation run may change the proposal meanwhile.
   const [difference] = useState(current)
@@ -35,7 +35,7 @@ export function ConfirmDifference({ difference: current, onClose }: DialogProps)
   const isCorrection = proposal.action === 'correct'
   const detail = useQuery({
     queryKey: ['reconciliation', 'difference', id],
-    queryFn: async () => await request<DifferenceDetail>('GET', `/reconciliation/difference/${id}`),
+    queryFn: async () => await request<DiscrepancyDetail>('GET', `/reconciliation/difference/${id}`),
     enabled: isCorrection,
     staleTime: 0,
   })
@@ -65,8 +65,8 @@ function Entries({
   entries,
   difference: { proposal, client },
 }: {
-  entries: DifferenceDetail['entries']
-  difference: DifferenceView
+  entries: DiscrepancyDetail['entries']
+  difference: DiscrepancyView
 }) {
   const t = useText(words)
   const names = useText(ledgerWords).accountNames
@@ -90,7 +90,7 @@ function Entries({
 function ActionText({
   difference: { proposal, subject, acquirer, client, atAcquirer, inLedger },
 }: {
-  difference: DifferenceView
+  difference: DiscrepancyView
 }) {
   const t = useText(words)
   const format = useFormat()
@@ -101,7 +101,7 @@ function ActionText({
   return t.what.settleOther(acquirer)
 }
 
-export function DismissDifference({ difference, onClose }: DialogProps) {
+export function DismissDiscrepancy({ difference, onClose }: DialogProps) {
   const t = useText(words)
   const dismissing = useMutationForm({
     initialValues: { reason: '' },

@@ -12,7 +12,7 @@ import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { ReconciliationView } from '../../types.ts'
 import { ClosedDays } from './closed-days.tsx'
-import { Differences } from './differences.tsx'
+import { Discrepancies } from './discrepancies.tsx'
 import { RequestedRunNotice } from './requested-run.tsx'
 import { Runs } from './runs.tsx'
 import { AcquirerSelect, useSummary } from './summary.tsx'
@@ -81,7 +81,7 @@ export default function Reconciliation() {
           ))}
         </Tabs.List>
         <Tabs.Panel value="differences" pt="md">
-          <Differences summary={summary.data} />
+          <Discrepancies summary={summary.data} />
         </Tabs.Panel>
         <Tabs.Panel value="suspense" pt="md">
           <SuspenseList />

@@ -1,5 +1,5 @@
 import { counted, texts } from '../../text.ts'
-import { differenceClassLabels } from '../../types.ts'
+import { discrepancyClassLabels } from '../../types.ts'
 
 export const words = texts({
   en: {
@@ -37,7 +37,7 @@ export const words = texts({
     resolved: 'Resolved automatically',
     class: 'Type',
     anyClass: 'All',
-    classes: differenceClassLabels.en,
+    classes: discrepancyClassLabels.en,
     atAcquirer: (acquirer: string) => `At ${acquirer}`,
     inLedger: 'In the ledger',
     nothing: 'nothing',
@@ -149,7 +149,7 @@ export const words = texts({
     resolved: 'Resolvidas automaticamente',
     class: 'Tipo',
     anyClass: 'Todos',
-    classes: differenceClassLabels.pt,
+    classes: discrepancyClassLabels.pt,
     atAcquirer: (acquirer: string) => `No ${acquirer}`,
     inLedger: 'No razão',
     nothing: 'nada',

@@ -7,14 +7,14 @@ import { Pages } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
-import type { DifferenceView, ReconciliationView } from '../../types.ts'
-import { DifferenceCard } from './difference-card.tsx'
+import type { DiscrepancyView, ReconciliationView } from '../../types.ts'
+import { DiscrepancyCard } from './discrepancy-card.tsx'
 import { words } from './text.ts'
 
 const states = ['open', 'decided', 'resolved'] as const
 
 /** Discrepancies by class: both sides, the proposed action, and the buttons to decide. */
-export function Differences({ summary }: { summary: ReconciliationView | undefined }) {
+export function Discrepancies({ summary }: { summary: ReconciliationView | undefined }) {
   const t = useText(words)
   const format = useFormat()
   const filters = useFilters()
@@ -25,11 +25,11 @@ export function Differences({ summary }: { summary: ReconciliationView | undefin
     queryKey: ['reconciliation', 'differences', one, state, name, acquirer, filters.page],
     queryFn: async () => {
       if (one !== '') {
-        const found = await request<DifferenceView>('GET', `/reconciliation/difference/${one}`)
+        const found = await request<DiscrepancyView>('GET', `/reconciliation/difference/${one}`)
         return { total: 1, totalPages: 1, data: [found] }
       }
       const query = { state, class: name, acquirer, page: filters.page }
-      return await request<{ total: number; totalPages: number; data: DifferenceView[] }>(
+      return await request<{ total: number; totalPages: number; data: DiscrepancyView[] }>(
         'GET',
         withQuery('/reconciliation/difference', query),
       )
@@ -88,7 +88,7 @@ export function Differences({ summary }: { summary: ReconciliationView | undefin
         </div>
       )}
       {list.data?.data.map((difference) => (
-        <DifferenceCard key={difference.id} difference={difference} />
+        <DiscrepancyCard key={difference.id} difference={difference} />
       ))}
       {list.data && list.data.total > 1 && (
         <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />

@@ -1,7 +1,7 @@
-import type { DifferenceClass } from './classes.ts'
+import type { DiscrepancyClass } from './classes.ts'
 
 /** The classes of discrepancies as people read them, and what each means. */
-export const differenceClassLabels: Record<'en' | 'pt', Record<DifferenceClass, [name: string, meaning: string]>> = {
+export const discrepancyClassLabels: Record<'en' | 'pt', Record<DiscrepancyClass, [name: string, meaning: string]>> = {
   en: {
     late: ['Late', 'posted on a later day than it was paid, or not posted yet; resolves automatically'],
     missing_in_ledger: ['Missing in the ledger', 'the PSP lists one of our payments that the ledger does not have'],

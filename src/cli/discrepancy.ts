@@ -1,10 +1,10 @@
 import { inReais } from '../lib/money.ts'
-import type { DifferenceView } from '../operator/discrepancies.ts'
+import type { DiscrepancyView } from '../operator/discrepancies.ts'
 import type { Proposal, Side } from '../reconciliation/classes.ts'
-import { differenceClassLabels } from '../reconciliation/difference-class-labels.ts'
+import { discrepancyClassLabels } from '../reconciliation/discrepancy-class-labels.ts'
 
 /** A discrepancy as a line of a table. */
-export function toDifferenceLine(row: DifferenceView) {
+export function toDiscrepancyLine(row: DiscrepancyView) {
   return {
     id: row.id,
     class: row.class,
@@ -17,8 +17,8 @@ export function toDifferenceLine(row: DifferenceView) {
 }
 
 /** All about one discrepancy. */
-export function toShownDifference(row: DifferenceView) {
-  const [, meaning] = differenceClassLabels.en[row.class]
+export function toShownDiscrepancy(row: DiscrepancyView) {
+  const [, meaning] = discrepancyClassLabels.en[row.class]
   return {
     id: row.id,
     class: `${row.class}: ${meaning}`,

@@ -6,15 +6,15 @@ import { useStatusName } from '../../components/status.tsx'
 import { type Format, useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useActorName, useText } from '../../text.ts'
-import type { DifferenceView, Side } from '../../types.ts'
-import { ConfirmDifference, DismissDifference } from './decide.tsx'
+import type { DiscrepancyView, Side } from '../../types.ts'
+import { ConfirmDiscrepancy, DismissDiscrepancy } from './decide.tsx'
 import { type Words, words } from './text.ts'
 
 const timingClasses = new Set(['late', 'cut_off'])
 const outcomeColors: Record<string, string> = { confirmed: 'teal', dismissed: 'gray', resolved: 'gray', open: 'orange' }
 
 /** One discrepancy: what each side has, and the proposed action while it is open, or who decided it and why. */
-export function DifferenceCard({ difference }: { difference: DifferenceView }) {
+export function DiscrepancyCard({ difference }: { difference: DiscrepancyView }) {
   const t = useText(words)
   const format = useFormat()
   const [name, meaning] = t.classes[difference.class]
@@ -105,7 +105,7 @@ function SideCell({ title, side, other }: { title: string; side: Side | null; ot
   )
 }
 
-function RecordLink({ difference: { record, client, reference } }: { difference: DifferenceView }) {
+function RecordLink({ difference: { record, client, reference } }: { difference: DiscrepancyView }) {
   const t = useText(words)
   const may = useMay()
   if (!record) return null
@@ -124,7 +124,7 @@ function RecordLink({ difference: { record, client, reference } }: { difference:
   )
 }
 
-function Decision({ difference }: { difference: DifferenceView }) {
+function Decision({ difference }: { difference: DiscrepancyView }) {
   const t = useText(words)
   const nameOf = useActorName()
   const format = useFormat()
@@ -162,14 +162,14 @@ function Decision({ difference }: { difference: DifferenceView }) {
           )}
         </Group>
       )}
-      {dialog === 'confirm' && <ConfirmDifference difference={difference} onClose={close} />}
-      {dialog === 'dismiss' && <DismissDifference difference={difference} onClose={close} />}
+      {dialog === 'confirm' && <ConfirmDiscrepancy difference={difference} onClose={close} />}
+      {dialog === 'dismiss' && <DismissDiscrepancy difference={difference} onClose={close} />}
     </Group>
   )
 }
 
 // settle: query the PSP and post its answer; suspend: place in suspense.
-function proposalInWords({ proposal, subject, client }: DifferenceView, t: Words, format: Format): string {
+function proposalInWords({ proposal, subject, client }: DiscrepancyView, t: Words, format: Format): string {
   switch (proposal.action) {
     case 'none':
       return t.proposals.none
