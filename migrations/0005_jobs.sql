@@ -1,7 +1,7 @@
--- Why: the queue of jobs is a table of our own (docs/decisions/0015). Its statements are src/jobs/store.ts.
+-- Why: the queue of jobs is a table of our own (docs/decisions/0015). Its statements are in src/jobs/store.ts.
 
--- A process that works on queues. Each holds an advisory lock for as long as it lives: one whose lock can be taken is
--- dead, and its leases are released (src/jobs/instances.ts).
+-- The processes that work on queues. Each process holds an advisory lock as long as it runs. If another process can
+-- take that lock, the first one is dead, and its leases are released (src/jobs/instances.ts).
 create table instances (
   id integer primary key,
   started_at timestamptz not null default now()
@@ -12,14 +12,15 @@ create table jobs (
   id bigint primary key generated always as identity,
   name text not null,
   payload json not null,
-  -- At most one job has a key, whether it waits or runs. A job that is given up has none.
+  -- At most one waiting or running job has a given key. Null: a job without a key, or one that has lost it because it
+  -- was replaced while it ran or was given up.
   key text unique,
   run_at timestamptz not null,
   attempts integer not null default 0,
-  -- A job that failed this often is given up, and remains for the operator to see.
+  -- After so many attempts the job is given up. It stays in the table for the operator to see.
   attempts_max integer not null,
   last_error text,
-  -- The instance that runs the job.
+  -- The instance that runs the job. Null: no instance runs it.
   locked_by integer,
   locked_at timestamptz,
   created_at timestamptz not null default now(),

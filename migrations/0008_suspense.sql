@@ -1,5 +1,5 @@
--- Why: money without a charge that it can be attributed to: without a txid, with an unknown one, or for a charge that is
--- paid already. It is in suspense until it is sent back or attributed to a transaction (docs/suspense.md).
+-- Why: money without a charge that it can be attributed to: without a txid, with an unknown one, or for a charge that
+-- is paid already. It is in suspense until it is sent back or attributed to a transaction (docs/suspense.md).
 
 -- The same transitions as in src/suspense/status.ts; a test keeps them equal.
 create function suspense_moves_are_allowed(statuses text[]) returns boolean
@@ -20,32 +20,35 @@ create table suspense_payments (
   kind text not null check (kind in ('unattributed', 'duplicate')),
   acquirer text not null,
   end_to_end text not null,
-  -- As the acquirer lists it, if it does. Of a duplicate it may be that of the charge that is paid already; of an
-  -- unattributed payment it named no charge of ours when the payment arrived.
+  -- The txid that the acquirer reports with the payment. Null: none. For a duplicate it may be the txid of the charge
+  -- that was paid already. For an unattributed payment it named no charge of ours when the payment arrived.
   txid text,
   amount bigint not null check (amount > 0),
   paid_at timestamptz(3) not null,
   payer json,
   receiver json not null,
-  -- Of a duplicate payment: the transaction that was paid already.
+  -- The transaction that was paid already. Null for an unattributed payment.
   transaction_id uuid,
-  -- The transaction that it is attributed to.
+  -- The transaction that the payment is attributed to. Null: none.
   attributed_merchant_id uuid,
   attributed_transaction_id uuid,
-  -- Our own return of it, in progress or done, and its id at the acquirer.
+  -- Our return of the payment, in progress or done: its id, which the acquirer gets from us, its amount in cents and
+  -- its end-to-end id. Null: there is none.
   return_id uuid,
   return_amount bigint,
   return_end_to_end text,
-  -- What others have returned of it: the acquirer under MED, or a person by hand at the acquirer.
+  -- How much of the payment others have returned, in cents: the acquirer under MED, or a person by hand at the
+  -- acquirer.
   taken_amount bigint not null default 0,
   statuses text[] not null,
   status_dates timestamptz(3)[] not null,
   status text not null generated always as (statuses[cardinality(statuses)]) stored,
-  -- Why it was not sent back, or not yet.
+  -- Why the payment was not sent back, or not yet. Null: no attempt failed.
   error_message text,
-  -- When the service next acts on its own: looks for its transaction, or asks about the outcome of its return.
+  -- When the service next checks the payment: it searches for the transaction to attribute it to, or sends the return
+  -- or queries its outcome. Null: no check is planned.
   check_at timestamptz(3),
-  -- When the acquirer was last asked to return it, as in refunds.
+  -- When the acquirer was last requested to return the payment, as requested_at in refunds. Null: never.
   return_requested_at timestamptz(3),
   primary key (merchant_id, id),
   -- One row for each payment, even if the acquirer reports it more than once.
@@ -63,31 +66,31 @@ create table suspense_payments (
   constraint suspense_payments_returned_whole
     check ((status = 'returned') = (taken_amount + case when status = 'returned' then coalesce(return_amount, 0) else 0 end = amount))
 );
--- What a person may have to decide.
+-- For the list of payments that a person may have to decide about.
 create index suspense_payments_open on suspense_payments ((status_dates[1])) where status in ('held', 'returning');
 create index suspense_payments_to_check on suspense_payments (status, check_at) where check_at is not null;
 create index suspense_payments_of_transaction on suspense_payments (transaction_id) where transaction_id is not null;
 create index suspense_payments_attributed on suspense_payments (attributed_transaction_id) where attributed_transaction_id is not null;
--- For the job that deletes personal data after the retention period: the few rows that still have a payer.
+-- For the job that erases personal data after the retention period: it has the few rows that still have a payer.
 create index suspense_payments_with_payer on suspense_payments (paid_at, id) where payer is not null;
 
--- Disputes of payments without a transaction. Once its payment is attributed, a dispute becomes one of that transaction,
--- so that its money cannot be withdrawn while the dispute is open.
+-- Disputes of payments without a transaction. When the payment is attributed, its disputes move to the table disputes,
+-- so that the money cannot be withdrawn while a dispute is open.
 create table unattributed_disputes (
   acquirer text not null,
   -- The acquirer's own identifier of the dispute.
   reference text not null,
-  -- Of the payment: it is in suspense, or unknown.
+  -- The end-to-end id of the disputed payment, which is in suspense or unknown to us.
   end_to_end text not null,
   amount bigint not null,
   reason text,
-  -- What the acquirer last reported: its own word, and how we read it.
+  -- The status that the acquirer last reported, in its own word, and the state that we read it as.
   acquirer_status text,
   acquirer_state text not null
     check (acquirer_state in ('open', 'accepted', 'returned', 'rejected', 'canceled', 'unknown')),
   opened_at timestamptz(3) not null,
   deadline_at timestamptz(3),
-  -- When it was last reported as something new.
+  -- When the acquirer last reported a new amount, status or deadline.
   changed_at timestamptz(3) not null,
   primary key (acquirer, reference)
 );
@@ -95,8 +98,9 @@ create index unattributed_disputes_of_payment on unattributed_disputes (acquirer
 create index unattributed_disputes_undecided on unattributed_disputes (acquirer, opened_at)
   where acquirer_state in ('open', 'accepted', 'unknown');
 
--- Payments in an acquirer's list that name a charge of another cell, which is another installation with a database of
--- its own (docs/scaling.md): the same account is configured in both. They are posted there, and only counted here.
+-- Payments in an acquirer's list that name a charge of another cell, which is another installation with its own
+-- database (docs/scaling.md), because both cells use the same account at the PSP. The other cell posts them; here they
+-- are only counted.
 create table other_cell_payments (
   acquirer text not null,
   end_to_end text not null,

@@ -1,23 +1,25 @@
--- Why: the ledger is compared with the acquirers' own lists: discrepancies (the table differences), proposals, decisions,
--- and days that were closed.
+-- Why: the ledger is compared with the acquirers' own lists: discrepancies (the table differences), proposals,
+-- decisions, and days that were closed.
 --
--- All of it belongs to the service as a whole: a discrepancy may be about money that is no merchant's.
+-- These tables belong to the service and not to a merchant: a discrepancy may be about money that belongs to no
+-- merchant.
 
 create table reconciliation_runs (
   id uuid primary key,
   acquirer text not null,
-  -- rolling: every few minutes; daily: a day in Brasília time; manual: by hand, any window
+  -- rolling: every few minutes; daily: one day in Brasília time; manual: started by a person, for any window.
   kind text not null check (kind in ('rolling', 'daily', 'manual')),
-  -- [starts_at, ends_at)
+  -- The compared window: starts_at is included, ends_at is not.
   starts_at timestamptz(3) not null,
   ends_at timestamptz(3) not null,
   started_at timestamptz(3) not null,
   finished_at timestamptz(3),
-  -- interrupted: the run ended early, for the reason in error: a list could not be read, the service stopped. What it
-  -- had found is stored, and it resolved nothing.
+  -- interrupted: the run ended early, for the reason in error, such as a list that could not be read or a stop of the
+  -- service. What it had found is stored, but it resolved no discrepancy.
   state text not null check (state in ('running', 'complete', 'interrupted')),
   error text,
-  -- How many were compared and how many differ, by class; sums of the acquirer's side.
+  -- How many entries were compared and how many differ, by class; and the sums of the acquirer's side. Null while the
+  -- run is running; there are no sums either if it was interrupted.
   counts json,
   totals json,
   constraint reconciliation_runs_window check (starts_at < ends_at)
@@ -28,30 +30,33 @@ create table differences (
   id uuid primary key,
   acquirer text not null,
   -- The same classes as in src/reconciliation/classes.ts; a test keeps them equal, and docs/reconciliation.md explains
-  -- them. unreadable: an entry of the acquirer's list that cannot be read is left to a person; the rest is compared.
+  -- them. unreadable: an entry of the acquirer's list that cannot be read; a person decides about it.
   class text not null check (class in (
     'late', 'missing_in_ledger', 'missing_at_acquirer', 'amount', 'fee', 'duplicate', 'unattributed', 'cut_off', 'return', 'payout', 'unreadable')),
   subject text not null check (subject in ('payment', 'return', 'payout')),
-  -- By which the acquirer knows it: an endToEndId, or our id of a payout.
+  -- Identifies the entry at the acquirer: an end-to-end id, or for a payout of ours, its id.
   reference text not null,
-  -- 2, 3 … if the same entry differs again, in another way, after a correction.
+  -- 1, or 2, 3 … if the same entry differs again after a correction.
   sequence smallint not null default 1,
-  -- Null where it belongs to no merchant.
+  -- Null: the money belongs to no merchant.
   merchant_id uuid,
-  -- Our transaction, refund or withdrawal.
+  -- Our record of the money. Null: there is none.
   record_id uuid,
-  -- When the money moved, by the acquirer's record, or else by ours.
+  -- When the money moved, according to the acquirer, or else according to our record.
   at timestamptz(3) not null,
-  -- Both sides have it with the same amount, on different days. No action is necessary.
+  -- Whether both sides have the entry with the same amount, on different days. No action is necessary then.
   is_timing boolean not null,
-  -- The acquirer's side and ours; null where there is none.
+  -- The entry at the acquirer and in the ledger. Null: that side does not have it.
   at_acquirer jsonb,
   in_ledger jsonb,
+  -- What the service proposes to do about it.
   proposal jsonb not null,
   state text not null check (state in ('open', 'confirmed', 'dismissed', 'resolved')),
-  -- The last run that found it.
+  -- The last run that found the discrepancy.
   run_id uuid not null references reconciliation_runs,
   found_at timestamptz(3) not null,
+  -- When the discrepancy was confirmed, dismissed or resolved. Null: it is open. decided_by and reason are null too if
+  -- a run resolved it.
   decided_at timestamptz(3),
   decided_by text,
   reason text,
@@ -59,29 +64,35 @@ create table differences (
 );
 create index differences_open on differences (acquirer, class) where state = 'open';
 create index differences_at on differences (acquirer, at);
--- Earlier corrections of a payment, return or payout that is compared again.
+-- For the earlier corrections of a payment, return or payout that is compared again.
 create index differences_corrected on differences (acquirer, subject, reference) where state = 'confirmed';
 
--- Only while a run compares: one row for each payment, return or payout, with what the acquirer has, what the ledger has,
--- or both. One more row of subject 'mark' shows the run that a crash has not emptied the table: it is unlogged, because
--- nothing needs its rows afterwards.
+-- The working table of a running comparison: one row for each payment, for all returns of a payment, and for each
+-- payout, with what the acquirer has, what the ledger has, or both. Amounts are in cents. The table is unlogged,
+-- because its rows are not needed after the run. A crash empties it: the run notices that by a missing row of subject
+-- 'mark'.
 create unlogged table reconciliation_pairs (
   run_id uuid not null,
   subject text collate "C" not null,
-  -- The endToEndId of the payment, also for its returns; of a payout our id.
+  -- The end-to-end id of the payment, also for its returns. For a payout: our id without hyphens, or the end-to-end id
+  -- if the acquirer's entry has no id of ours.
   key text collate "C" not null,
-  -- The transaction or withdrawal that the acquirer's side names.
+  -- The transaction or withdrawal that the acquirer's entry names, by an id that it received from us. Null: it names
+  -- none.
   named_id uuid,
-  -- Of a return: when its payment arrived.
+  -- When the payment arrived that the returns are of. Null for other subjects.
   paid_at timestamptz(3),
-  -- Of returns: the sum of all of one payment, and the part of it under MED.
+  -- The amount at the acquirer, and the part of it that was returned under MED. For returns: the sums over all returns
+  -- of the payment.
   acquirer_amount bigint,
   acquirer_med bigint,
   acquirer_at timestamptz(3),
   acquirer_state text,
   acquirer_fee bigint,
-  -- Another payment that names the same transaction is listed, and came before.
+  -- Whether the acquirer lists an earlier payment that names the same transaction.
   is_later boolean not null default false,
+  -- The ledger's side: the owner, our record, its amounts (under MED, and in refunds in progress), when the money
+  -- moved, when it was posted, and the record's status. Null: the ledger does not have it.
   merchant_id uuid,
   record_id uuid,
   ledger_amount bigint,
@@ -93,7 +104,7 @@ create unlogged table reconciliation_pairs (
   primary key (run_id, subject, key)
 );
 
--- What closed days are signed with. A key is never deleted: whoever has a statement can verify it.
+-- The keys that sign the statements of closed days. A key is never deleted, so that every statement can be verified.
 create table statement_keys (
   kid text primary key,
   public_jwk json not null,
@@ -101,7 +112,7 @@ create table statement_keys (
   created_at timestamptz(3) not null
 );
 
--- A day of an acquirer that was closed: the signed statement, and each later version of it.
+-- The signed statements of closed days, by acquirer, with all versions of each.
 create table closed_days (
   acquirer text not null,
   day date not null,
@@ -110,12 +121,12 @@ create table closed_days (
   signed_at timestamptz(3) not null,
   -- A compact JWS over canonical JSON.
   statement text not null,
-  -- SHA-256 of it, in hex: the next version and the next day refer to it.
+  -- The SHA-256 of the statement, in hex: the next version and the statement of the next day contain it.
   sha256 text not null,
   primary key (acquirer, day, version)
 );
 
--- Only ever added to, as the ledger is.
+-- Rows are only inserted, as in the ledger.
 revoke update, delete, truncate on closed_days, statement_keys from current_user;
--- SECRET_KEY can be replaced: what is sealed under it is then sealed again.
+-- When SECRET_KEY is replaced, the private keys are encrypted again.
 grant update (sealed_private_jwk) on statement_keys to current_user;

@@ -6,21 +6,23 @@ create table users (
   -- In lower case.
   email text not null,
   name text not null,
-  -- Null: one of the operator's people. Otherwise the merchant: clients has one row for each.
+  -- The merchant that the user belongs to. Null: a user of the operator.
   merchant_id uuid references clients,
   role text not null,
-  -- argon2id, with its parameters. Null: the person signs in at the identity provider.
+  -- The argon2id hash with its parameters. Null: the person signs in at the identity provider.
   password_hash text,
-  -- Who the person is at the identity provider (the claims iss and sub of its ID token). An e-mail address identifies
-  -- nobody there: it changes, and may be given to somebody else.
+  -- The person at the identity provider: the claims iss and sub of the ID token. Null: the user is not linked to a
+  -- person there. The e-mail address is not used, because it may change or be given to somebody else.
   issuer text,
   subject text,
-  -- The provider no longer gives the person a role here. Set together with disabled_at; ends when it gives one again.
+  -- Whether the user is disabled because the identity provider no longer gives the person a role. It is set together
+  -- with disabled_at, and ends when the provider gives a role again.
   is_disabled_by_provider boolean not null default false,
-  -- The secret of the second factor (RFC 6238), sealed under the service's secret key; required once it was confirmed.
+  -- The secret of the second factor (RFC 6238), encrypted under the service's secret key. Null: there is none. Once it
+  -- is confirmed, each sign-in with a password needs a code.
   sealed_totp bytea,
   is_totp_confirmed boolean not null default false,
-  -- The last time step whose code was used: each code is single-use.
+  -- The last time step of which a code was used, so that each code is used once.
   totp_step bigint not null default 0,
   created_at timestamptz(3) not null,
   disabled_at timestamptz(3),
@@ -49,11 +51,11 @@ create table invitations (
   id uuid not null unique,
   -- The user who chooses another password; null for a new user.
   user_id uuid references users,
-  -- Null: whoever has the link enters it. The first admin is created so.
+  -- The address of the new user. Null: whoever has the link enters it, as for the first admin.
   email text,
   merchant_id uuid references clients,
   role text not null,
-  -- Null: the service itself or the command line.
+  -- The user who created the link. Null: the service itself or the command line.
   invited_by uuid references users,
   created_at timestamptz(3) not null,
   expires_at timestamptz(3) not null,
@@ -61,7 +63,7 @@ create table invitations (
 );
 
 create table sessions (
-  -- SHA-256 of the cookie.
+  -- The SHA-256 of the session's cookie.
   token_hash bytea primary key,
   user_id uuid not null references users,
   created_at timestamptz(3) not null,
@@ -69,13 +71,15 @@ create table sessions (
   expires_at timestamptz(3) not null,
   -- Identifies the session where its cookie must not appear, such as in the list of sessions.
   id uuid not null default gen_random_uuid() unique,
-  -- The browser and the system in a few words, and the first part of the IP address from which it began (/24 or /48).
+  -- The browser and the operating system in a few words, and the network of the IP address from which the session began
+  -- (/24 for IPv4, /48 for IPv6).
   device text,
   network text
 );
 create index sessions_of_user on sessions (user_id);
 
--- Browsers and networks that a person has signed in from: a right password from there passes, whatever others try.
+-- Browsers and addresses that a person has signed in from. Failed attempts from elsewhere do not block a sign-in from
+-- there.
 create table known_devices (
   user_id uuid not null references users,
   -- A keyed hash of the browser's cookie, or of the address.
@@ -84,18 +88,18 @@ create table known_devices (
   primary key (user_id, hash)
 );
 
--- What needs a second person, until somebody else approves it.
+-- Actions that need a second person: one person proposes an action, and another approves or rejects it.
 create table proposals (
   id uuid primary key,
-  -- What would be done, such as withdrawal.limits. src/proposal-kinds.ts has the list.
+  -- The proposed action, such as withdrawal.limits. src/proposal-kinds.ts has the list.
   kind text not null,
-  -- Null: the operator's own.
+  -- Null: the action concerns the operator itself.
   merchant_id uuid,
-  -- One proposal of a kind is open for a record at a time.
+  -- The record that the action changes. At most one proposal of a kind is open for a record.
   record_id uuid not null,
   -- Everything that the approval carries out; nothing is added later.
   content json not null,
-  -- The actor as in the audit log, such as user:ana@example.com.
+  -- Who proposed it, as the audit log names people, such as user:ana@example.com.
   proposed_by text not null,
   proposed_at timestamptz(3) not null,
   state text not null default 'open' check (state in ('open', 'approved', 'rejected', 'replaced')),

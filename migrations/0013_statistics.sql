@@ -1,10 +1,10 @@
--- Why: analyzing the growing tables must stay cheap: at 1,000 creates a second it took four seconds of one core every
--- minute, and creates waited for it. PostgreSQL reads 300 rows per unit of the largest statistics target of a table's
--- columns: 25 makes it 7,500 rows instead of 30,000.
+-- Why: ANALYZE of the growing tables must stay cheap: at 1,000 creates a second it took four seconds of one core every
+-- minute, and creates waited for it. It reads 300 rows per unit of the largest statistics target among a table's
+-- columns: with a target of 25 it reads 7,500 rows instead of 30,000.
 --
--- A later migration that adds a column to one of these tables sets its target; a test finds one that does not.
+-- A later migration that adds a column to one of these tables has to set the column's target; a test checks that.
 
--- Nothing is searched by these columns.
+-- No query searches by these columns.
 alter table transactions
   alter column webhook_url set statistics 0,
   alter column customer set statistics 0,

@@ -1,27 +1,28 @@
 -- Why: a merchant reads all of its events in one order and misses none, however many transactions commit at once.
 --
--- A sequence or a clock cannot give that order: a number that is taken before the commit becomes visible after a later
--- one. So events are numbered when somebody reads the feed (src/webhooks/feed-store.ts): those that are visible now and
--- were not visible in the snapshot of the previous numbering come next. A merchant who never reads costs nothing but
--- this column and its index.
+-- A sequence or a clock cannot give that order: a number is taken before the commit, and may become visible after a
+-- higher one. So events are numbered when somebody reads the feed (src/webhooks/feed-store.ts): the next numbers go to
+-- events that are visible now and were not visible in the snapshot of the previous numbering. For a merchant that never
+-- reads the feed, only the column xid and its index are written.
 
--- The transaction that wrote the event.
+-- The PostgreSQL transaction that wrote the event.
 alter table events add column xid xid8 not null default pg_current_xact_id();
--- As 0013_statistics.sql says.
+-- 0013_statistics.sql says why.
 alter table events alter column xid set statistics 25;
 create index events_unnumbered on events (merchant_id, xid);
 
 create table event_feeds (
   merchant_id uuid primary key references clients,
   last_number bigint not null check (last_number >= 0),
-  -- All events that were visible in it are numbered.
+  -- The snapshot of the last numbering: all events that were visible in it have a number.
   snapshot pg_snapshot not null,
-  -- The system_identifier of the server that made the snapshot: transaction ids mean nothing on another one.
+  -- The system_identifier of the PostgreSQL cluster of the snapshot: its transaction ids have no meaning in another
+  -- cluster.
   server text not null
 ) with (fillfactor = 50);
 
--- The numbers of a merchant's events: 1, 2, 3 … without a gap. Never changed. Without a foreign key: it would lock,
--- and so write, each event again.
+-- The numbers of a merchant's events: 1, 2, 3 … without a gap. Rows never change. There is no foreign key to events:
+-- its check would lock each event, and so write the event's row again.
 create table event_numbers (
   merchant_id uuid not null,
   number bigint not null,
@@ -31,7 +32,7 @@ create table event_numbers (
   unique (merchant_id, record_id, sequence)
 );
 
--- How far a message broker has acknowledged a merchant's events (src/sinks).
+-- How far a message broker has acknowledged a merchant's events (src/sinks): all up to this number.
 create table event_sinks (
   sink text not null,
   merchant_id uuid not null references clients,

@@ -1,7 +1,7 @@
 -- Why: people open the same filtered lists every day, so they name them.
 -- Compatible with code from migration 0015 on.
 
--- A named filter of a list, of one person. The query is that of the list's address, which has no personal data.
+-- The named filters of each user. The query is the query string of the list's address, which has no personal data.
 create table saved_views (
   id uuid primary key,
   user_id uuid not null references users,

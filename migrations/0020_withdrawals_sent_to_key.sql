@@ -1,6 +1,6 @@
--- Why: whoever approves a withdrawal sees what was sent to the key before, to this merchant's receivers and to others'.
+-- Why: whoever approves a withdrawal sees what this merchant, and what other merchants, sent to the Pix key before.
 -- Compatible with code from migration 0015 on.
 -- Outside a transaction.
--- A withdrawal enters it when it is sent, not when it is created.
+-- The creation of a withdrawal writes nothing to this index: the withdrawal is added when it becomes PROCESSED.
 create index concurrently withdrawals_sent_to_key on withdrawals (pix_key, merchant_id, created_at desc) include (amount)
   where status = 'PROCESSED';

@@ -1,40 +1,41 @@
--- Why: an accountant gets a report by e-mail when its period is over, once, without anybody thinking of it.
+-- Why: an accountant automatically gets each report once, by e-mail, when its period is over.
 -- Compatible with code from migration 0015 on.
 
 create table report_schedules (
-  -- The operator's own merchant for closed days.
+  -- The merchant that the report is about. It is the operator's own merchant for closed days.
   merchant_id uuid not null,
   id uuid not null,
   report text not null check (report in ('transactions', 'withdrawals', 'statement', 'fees', 'closed_day')),
   format text not null check (format in ('csv', 'excel', 'ofx', 'pdf')),
   every text not null check (every in ('day', 'week', 'month')),
-  -- By which moment payments and withdrawals are in the period.
+  -- Which date decides whether a payment or a withdrawal is in the period: of its creation, its payment or its posting.
   dating text not null check (dating in ('created', 'paid', 'posted')),
   language text not null check (language in ('en', 'pt')),
-  -- Users. Whether they may still read the report is checked before each sending.
+  -- The ids of users. Before each sending the service checks that they may still read the report.
   recipients uuid[] not null check (cardinality(recipients) between 1 and 10),
-  -- True: the operator's people see it, the merchant's do not.
+  -- Whether only users of the operator see the schedule, and users of the merchant do not.
   is_operators boolean not null,
   created_by text not null,
   created_at timestamptz(3) not null,
   paused_at timestamptz(3),
-  -- When the period that runs is over.
+  -- When the current period is over and its report is due.
   due_at timestamptz(3) not null,
   primary key (merchant_id, id)
 );
 create index report_schedules_due on report_schedules (due_at) where paused_at is null;
 
--- One period of a schedule: it is sent once to each recipient.
+-- The reports that were due: one row per period of a schedule. A report is sent once to each recipient.
 create table report_sendings (
   merchant_id uuid not null,
   schedule_id uuid not null,
   first_day date not null,
   last_day date not null,
   due_at timestamptz(3) not null,
-  -- The recipients whose mail server has accepted it.
+  -- The recipients for whom the mail server has accepted the report.
   sent_to uuid[] not null default '{}',
   attempts integer not null default 0,
   last_error text,
+  -- paused: the schedule was paused before the report was sent. Null: the report is still being sent.
   outcome text check (outcome in ('sent', 'no_recipient', 'given_up', 'paused')),
   finished_at timestamptz(3),
   primary key (merchant_id, schedule_id, first_day),

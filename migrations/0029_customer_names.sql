@@ -1,22 +1,22 @@
--- Why: a merchant with a million transactions finds those of a name as fast as one with a thousand.
+-- Why: a search by a customer's name is as fast among a million transactions as among a thousand.
 -- Compatible with code from migration 0015 on.
 
--- How many transactions of a merchant have a customer of a name, up to a moment (docs/decisions/0020). A job reads them, so
--- that a create writes nothing here.
+-- How many of a merchant's transactions have a customer of this name, up to the moment in customer_names_counted
+-- (docs/decisions/0020). A job counts them, so that the creation of a transaction writes nothing here.
 create table customer_names (
   merchant_id uuid not null,
   search_name text not null,
   count bigint not null,
-  -- The customers of that name. Null: too many to keep.
+  -- The documents (CPF or CNPJ) of the customers of that name. Null: there are too many, or a customer gave none.
   documents text[],
   primary key (merchant_id, search_name)
 ) with (
-  -- Counts change in place (HOT).
+  -- Free space for new versions of a row in its page, so that a new count writes no index (HOT).
   fillfactor = 85
 );
 
--- Every three characters of a name, as numbers that no other merchant's names have: the entries of one merchant are
--- together, and the index needs no extension.
+-- All sequences of three characters in a name, as hashes that depend on the merchant too. So a search finds entries of
+-- one merchant only, and the index needs no extension.
 create function name_grams(merchant_id uuid, name text) returns bigint[]
   language plpgsql immutable strict parallel safe as $$
 declare
@@ -29,21 +29,27 @@ begin
   return grams;
 end $$;
 create index customer_names_grams on customer_names using gin (name_grams(merchant_id, search_name));
--- The planner would read them for each list, and has no choice.
+-- No statistics for the index's expression: the planner would read them for each list, and there is no other plan to
+-- choose.
 alter index customer_names_grams alter column 1 set statistics 0;
 
--- The transactions of a merchant that are counted in customer_names: all that were created before `until`, also those
--- without a name. Their number shows whether one became visible later: then lists do without customer_names.
+-- Which transactions of a merchant are counted in customer_names: all that were created before `until`, also those
+-- without a name. Their number shows whether one became visible after it should have been counted: then lists do not
+-- use customer_names.
 create table customer_names_counted (
   merchant_id uuid primary key,
   until timestamptz(3) not null,
   transactions bigint not null
 ) with (fillfactor = 50);
 
--- How a list by a part of a name, of three characters or more, is read. Few transactions: those of `documents` created before
--- `until`, and all from `since` on. Many: only `total` is not null. If the counted names cannot be used: all from `since` on,
--- which is the beginning. A function, because its plans are kept: they would take as long as a short list. It sees the
--- same snapshot as the statement that calls it.
+-- Decides how a list reads the transactions whose customer's name contains a text of three characters or more:
+-- - if there are few, and all their customers are known: those of the customers in `documents` that were created before
+--   `until`, and all from `since` on;
+-- - otherwise, if the list has no other filter (`is_alone`): only `total` is set, and the newest transactions fill a
+--   page;
+-- - otherwise, or if the counted names cannot be used: all from `since` on, which is the beginning.
+-- It is a function, because PostgreSQL keeps the plans of its statements: planning them takes as long as reading a
+-- short list. It sees the same snapshot as the statement that calls it.
 create function find_names(merchant uuid, name text, pattern text, is_alone boolean,
   out until timestamptz, out since timestamptz, out documents text[], out total bigint)
   language plpgsql stable set plan_cache_mode = force_generic_plan as $$
@@ -67,18 +73,19 @@ begin
     select count from transaction_counts where merchant_id = merchant
     union all
     select change from transaction_count_changes where merchant_id = merchant) counts;
-  -- Otherwise one became visible after its time was counted, or was deleted.
+  -- If the numbers differ, a transaction became visible after those of its time were counted, or one was deleted.
   if present - later = counted.transactions then
-    -- Every third, so that they do not overlap: more find hardly fewer names, and take longer.
+    -- Every third sequence and the last one: overlapping ones would exclude hardly any more names, and take longer.
     select array_agg(gram) into grams from unnest(name_grams(merchant, name)) with ordinality each (gram, place)
       where place % 3 = 1 or place = length(name) - 2;
-    -- Not by the primary key, which would read all names of the merchant.
+    -- "is true" keeps the planner from using the primary key, which would read all names of the merchant.
     select coalesce(sum(named.count), 0), coalesce(bool_and(named.is_kept), true) into matching, have_documents from (
       select count, names.documents is not null as is_kept from customer_names names
       where name_grams(merchant_id, search_name) @> grams and (merchant_id = merchant) is true and search_name like pattern
-      -- With another filter, only whether there are more than 500.
+      -- If the list has other filters too, it only matters whether there are more than 500 transactions.
       limit case when not is_alone then 501 end) named;
-    -- So many rows take 2 ms by their customers. More are frequent enough to fill a page from the newest transactions.
+    -- Up to 500 transactions are found by their customers in 2 ms. A more frequent name fills a page from the newest
+    -- ones.
     if matching <= 500 and have_documents then
       until := counted.until;
       since := counted.until;
@@ -91,20 +98,20 @@ begin
   end if;
 end $$;
 
--- An erased name vanishes in the commit of its transaction, whoever erases it: also a process of the version before this
--- table, or an operator. Updates of other columns do not call it.
+-- When the name of a transaction's customer is erased, this trigger removes it from customer_names in the same commit,
+-- even if an earlier version of the service or a person erases it. Updates of other columns do not fire the trigger.
 create function forget_customer_name() returns trigger language plpgsql as $$
 declare
   counted_until timestamptz;
 begin
-  -- The job and other erasures wait, and then read the transaction as it is after this commit.
+  -- The counting job and other erasures wait for this commit, and then read the transaction as it is after it.
   perform pg_advisory_xact_lock(hashtextextended('customer names ' || old.merchant_id, 0));
   select until into counted_until from customer_names_counted where merchant_id = old.merchant_id;
   if counted_until is null or old.created_at >= counted_until then
     return null;
   end if;
   if new.customer_search_name is not null then
-    -- No code changes a name. The job begins again.
+    -- The service never changes a name. If a person does, the job counts the merchant's names again.
     delete from customer_names_counted where merchant_id = old.merchant_id;
     delete from customer_names where merchant_id = old.merchant_id;
     return null;

@@ -1,9 +1,10 @@
--- Why: a machine whose clock is wrong expires charges early and works on days that are not over. Each process compares
--- its machine's clock with PostgreSQL's (src/jobs/instances.ts), and any process reports what was found.
+-- Why: a machine whose clock is ahead expires charges early and processes days that are not over. Each process compares
+-- the clock of its machine with PostgreSQL's (src/jobs/instances.ts), and any process can report the differences.
 -- Compatible with code from migration 0015 on.
 
--- Null for a process of an earlier version.
+-- The name of the machine, and by how many milliseconds its clock is ahead of PostgreSQL's. Null: the process has not
+-- compared the clocks yet, or has an earlier version.
 alter table instances
   add column host text,
-  -- Negative: the machine's clock is behind PostgreSQL's.
+  -- Negative: the machine's clock is behind.
   add column clock_ahead_ms bigint;

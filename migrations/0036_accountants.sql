@@ -1,5 +1,6 @@
--- Why: a merchant's accountant reads reports and moves no money (src/users/roles.ts). Until now the least that could
--- read them was `finance`, which may refund and withdraw. Earlier code does not know the role and gives it no permission.
+-- Why: a merchant's accountant reads reports and moves no money (src/users/roles.ts). Until now `finance` was the role
+-- with the fewest permissions that could read reports, and it may refund and withdraw. Earlier code does not know the
+-- new role and gives it no permission.
 -- Compatible with code from migration 0015 on.
 -- Contracts: the new check allows what the old one did, so every row already passes it.
 

@@ -1,5 +1,6 @@
--- Why: an owner's revoked right is one `grant` away, and a superuser needs none. These tables refuse changes to everybody,
--- as the audit log does. One trigger per statement, on changes only: inserts cost nothing more.
+-- Why: an owner can grant itself a revoked right again, and a superuser needs no right. So these tables refuse changes
+-- by everybody, as the audit log does. The triggers fire once per statement and not on inserts, which cost nothing
+-- more.
 -- Compatible with code from migration 0015 on.
 -- Contracts: no version changes these rows.
 
@@ -11,6 +12,6 @@ create trigger ledger_transfers_are_kept before update or delete or truncate on 
   for each statement execute function refuse_kept_change();
 create trigger closed_days_are_kept before update or delete or truncate on closed_days
   for each statement execute function refuse_kept_change();
--- The private key is sealed again when SECRET_KEY is replaced.
+-- sealed_private_jwk may change: it is encrypted again when SECRET_KEY is replaced.
 create trigger statement_keys_are_kept before update of kid, public_jwk, created_at or delete or truncate on statement_keys
   for each statement execute function refuse_kept_change();
