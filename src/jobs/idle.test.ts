@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { queryObjects } from 'node:v8'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
@@ -116,4 +117,25 @@ it('compares the clock of the machine with that of PostgreSQL, at the start and 
   ])
   await eventually(async () => (await read())[0]?.value === 0)
   await eventually(() => lines[1]?.msg === 'the clock of this machine agrees with that of PostgreSQL again')
+})
+
+it('keeps nothing of a round that has ended', async () => {
+  let runs = 0
+  const count = async () => {
+    runs += 1
+  }
+  const runMany = async (jobs: number) => {
+    runs = 0
+    await enqueueJobs(
+      database.db,
+      Array.from({ length: jobs }, (_, id) => ({ name: 'count', payload: { id } })),
+    )
+    await eventually(() => runs === jobs)
+  }
+  await start({ count }, {})
+  await runMany(100)
+  const before = queryObjects(Promise, { format: 'count' })
+  // At most eight jobs are claimed in one round.
+  await runMany(1_600)
+  expect(queryObjects(Promise, { format: 'count' }) - before).toBeLessThan(250)
 })

@@ -4,6 +4,7 @@ import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import { type Db, detectLostClient, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
+import { createFailure } from '../lib/failure.ts'
 import { jobsChannel } from './store.ts'
 
 /** The first half of an advisory lock's key; the second is the instance. */
@@ -30,7 +31,7 @@ export async function createInstance(db: Db): Promise<number> {
 const newInstance = 'instance'
 
 export type InstanceLock = {
-  /** Resolves when the lock is held, or released for good. */
+  /** Resolves when the lock is held, or at the stop. */
   held(): Promise<void>
   release(): Promise<void>
 }
@@ -47,6 +48,7 @@ export function holdInstanceLock(
     log,
     onNewJob,
     onNewInstance,
+    stopping,
   }: {
     instance: number
     log: Logger
@@ -54,16 +56,21 @@ export function holdInstanceLock(
     onNewJob: () => void
     /** Called when an instance began, this one too. */
     onNewInstance: () => void
+    /** After this, `held()` does not wait for the lock. The lock is still held until `release()`. */
+    stopping: AbortSignal
   },
 ): InstanceLock {
   const released = new AbortController()
   let latch = createLatch()
   /** As stored; null before the first comparison on a connection. */
   let clockAheadMs: number | null = null
+  stopping.addEventListener('abort', () => latch.open(), { once: true })
   const holding = hold()
 
   return {
-    held: async () => await latch.opened,
+    async held() {
+      if (!stopping.aborted) await latch.opened
+    },
     async release() {
       released.abort()
       latch.open()
@@ -90,16 +97,17 @@ export function holdInstanceLock(
   async function holdOnce(): Promise<void> {
     const connection = await db.pool.connect()
     try {
-      const broken = new Promise<never>((_, reject) => connection.once('error', reject))
+      const broken = createFailure()
+      connection.once('error', broken.fail)
       connection.on('notification', ({ payload }) => (payload === newInstance ? onNewInstance() : onNewJob()))
-      await Promise.race([take(connection, instance), broken])
+      await broken.before(take(connection, instance))
       // The row may be a new one, and the server another one.
       clockAheadMs = null
-      await Promise.race([compareClocks(connection), broken])
+      await broken.before(compareClocks(connection))
       latch.open()
       while (!released.signal.aborted) {
-        await Promise.race([pause(probeEveryMs), broken])
-        await Promise.race([answerInTime(compareClocks(connection)), broken])
+        await broken.before(pause(probeEveryMs))
+        await broken.before(answerInTime(compareClocks(connection)))
       }
       // Its leases are released already. Otherwise another process would report it as dead.
       await connection.query(sql`delete from instances where id = ${instance}`)

@@ -59,24 +59,17 @@ export function startQueueRunner({
 }: Options): QueueRunner {
   const signal = createSignal()
   const pause = createPollPause(pollEveryMs)
-  const lock = holdInstanceLock(db, { instance, log, onNewJob: signal.notify, onNewInstance })
+  const lock = holdInstanceLock(db, { instance, log, onNewJob: signal.notify, onNewInstance, stopping })
   const inHand = new Map<number, { name: string; work: Promise<void> }>()
   let doubtEndsAt = 0
   const beginDoubt = () => {
     doubtEndsAt = performance.now() + doubtMs
   }
-  const stopped = new Promise<void>((resolve) => {
-    const stop = () => {
-      signal.notify()
-      resolve()
-    }
-    if (stopping.aborted) stop()
-    else stopping.addEventListener('abort', stop, { once: true })
-  })
+  stopping.addEventListener('abort', signal.notify, { once: true })
   const running = runRounds()
 
   return {
-    alive: async () => await Promise.race([lock.held(), stopped]),
+    alive: lock.held,
     async ended() {
       await running
       await Promise.all([...inHand.values()].map(async ({ work }) => await work))
@@ -87,7 +80,7 @@ export function startQueueRunner({
   async function runRounds(): Promise<void> {
     while (!stopping.aborted) {
       // Jobs are claimed only while the lock is held; otherwise they would be taken from us again.
-      await Promise.race([lock.held(), stopped])
+      await lock.held()
       const hasMore = await runRound().catch(async (error: unknown) => {
         beginDoubt()
         log.error({ err: error }, 'jobs could not be claimed')

@@ -1,5 +1,6 @@
 import { type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
+import { createFailure } from '../lib/failure.ts'
 import { ackMaxMs, inTime, type Message, type Sink } from './sink.ts'
 
 /**
@@ -8,12 +9,10 @@ import { ackMaxMs, inTime, type Message, type Sink } from './sink.ts'
  */
 export async function openAmqp({ url, destination }: EventSinkSettings): Promise<Sink> {
   const connection = await connect(url, { timeout: ackMaxMs })
-  const broken = new Promise<never>((_, reject) => {
-    connection.once('close', () => reject(new Error('the connection to the broker was closed')))
-    // An error is followed by the close.
-    connection.on('error', () => {})
-  })
-  broken.catch(() => {})
+  const broken = createFailure()
+  connection.once('close', () => broken.fail(new Error('the connection to the broker was closed')))
+  // An error is followed by the close.
+  connection.on('error', () => {})
   const channel = await inTime(openChannel(connection, destination)).catch((error: unknown) => {
     connection.close().catch(() => {})
     throw error
@@ -24,7 +23,7 @@ export async function openAmqp({ url, destination }: EventSinkSettings): Promise
   return {
     async publish(messages) {
       const sent = Promise.all(messages.map(async (message) => await send(channel, destination, message)))
-      await Promise.race([sent, broken])
+      await broken.before(sent)
       if (messages.some(({ id }) => returned.delete(id)))
         throw new Error(`no queue is bound to the exchange ${destination} for these events`)
     },
