@@ -19,31 +19,27 @@ const rowsOf = rowsParam<OtherCellRow>({
   paidAt: 'timestamptz',
 })
 
-/** Stores payments of other cells, except those in suspense. Returns all that are stored now, and how many are new. */
+/**
+ * Stores payments of other cells, except those in suspense. Returns the end-to-end ids of all that are stored now, and
+ * the cell of each that is new.
+ */
 export async function insertOtherCells(
   db: Db,
   rows: OtherCellRow[],
   now: Date,
-): Promise<{ taken: Set<string>; newCount: number }> {
-  const stored = await db.query<{ end_to_end: string; is_new: boolean }>(sql`
-    with input as (
-      select * from ${rowsOf(rows)}
-    ), inserted as (
-      insert into other_cell_payments (acquirer, end_to_end, cell, txid, amount, paid_at, seen_at)
-      select acquirer, "endToEndId", cell, txid, amount, "paidAt", ${now} from input
-      where not exists (
-        select from suspense_payments s where s.acquirer = input.acquirer and s.end_to_end = input."endToEndId")
-      order by acquirer, "endToEndId"
-      on conflict do nothing returning end_to_end
-    )
-    select end_to_end, true as is_new from inserted
-    union all
-    select end_to_end, false from other_cell_payments
-    where (acquirer, end_to_end) in (select input.acquirer, input."endToEndId" from input)`)
-  return {
-    taken: new Set(stored.map((row) => row.end_to_end)),
-    newCount: stored.filter((row) => row.is_new).length,
-  }
+): Promise<{ stored: Set<string>; newCells: string[] }> {
+  const inserted = await db.query<{ cell: string }>(sql`
+    insert into other_cell_payments (acquirer, end_to_end, cell, txid, amount, paid_at, seen_at)
+    select acquirer, "endToEndId", cell, txid, amount, "paidAt", ${now} from ${rowsOf(rows)}
+    where not exists (
+      select from suspense_payments s where s.acquirer = input.acquirer and s.end_to_end = input."endToEndId")
+    order by acquirer, "endToEndId"
+    on conflict do nothing returning cell`)
+  // In its own statement: it must see a row that another process has committed while the first statement waited for it.
+  const stored = await db.query<{ end_to_end: string }>(sql`
+    select end_to_end from other_cell_payments
+    where (acquirer, end_to_end) in (select acquirer, "endToEndId" from ${rowsOf(rows)})`)
+  return { stored: new Set(stored.map((row) => row.end_to_end)), newCells: inserted.map((row) => row.cell) }
 }
 
 /** How many payments of each other cell were first seen after that moment. */

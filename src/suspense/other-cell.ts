@@ -25,11 +25,11 @@ export async function takeOtherCells(deps: Deps, acquirer: string, payments: Pay
       : []
   })
   if (rows.length === 0) return payments
-  const { taken, newCount } = await insertOtherCells(deps.db, rows, deps.clock.now())
-  if (newCount > 0)
+  const { stored, newCells } = await insertOtherCells(deps.db, rows, deps.clock.now())
+  if (newCells.length > 0)
     deps.log.error(
-      { acquirer, cells: [...new Set(rows.map((row) => row.cell))], count: newCount },
+      { acquirer, cells: [...new Set(newCells)], count: newCells.length },
       'payments of another cell arrived at this account, which belongs to one cell only: they were not posted here',
     )
-  return payments.filter(({ endToEndId }) => !taken.has(endToEndId))
+  return payments.filter(({ endToEndId }) => !stored.has(endToEndId))
 }

@@ -359,7 +359,7 @@ export const edgeMutations: Mutation[] = [
   {
     name: 'a payment of another cell is placed in suspense',
     edits: [
-      edit('src/suspense/other-cell.ts', 'payments.filter(({ endToEndId }) => !taken.has(endToEndId))', 'payments'),
+      edit('src/suspense/other-cell.ts', 'payments.filter(({ endToEndId }) => !stored.has(endToEndId))', 'payments'),
     ],
     caughtBy: 'test/e2e/cells.test.ts',
   },
