@@ -18,10 +18,10 @@ export async function cancelWithdrawal(
   const canceled = await deps.db.transaction(async (tx) => {
     const row = await lockWithdrawal(tx, merchantId, id)
     if (!row) throw unknownWithdrawal()
-    const now = deps.clock.now()
-    await recordAction(tx, { by, action: 'withdrawal.cancel', merchantId, recordId: id, now })
     if (row.status === 'CANCELED') return row
     if (row.status !== 'PENDING') throw notPending(row.status)
+    const now = deps.clock.now()
+    await recordAction(tx, { by, action: 'withdrawal.cancel', merchantId, recordId: id, now })
     return await changeStatus(tx, row, { to: 'CANCELED', now, checkAt: null, set: {} })
   })
   deps.wakeDeliveries()
