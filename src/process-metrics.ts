@@ -19,14 +19,17 @@ export function addProcessMetrics(registry: Registry): void {
     registry.registerMetric(processRegistry.getSingleMetric(name) as Metric)
 }
 
-/** The longest that a timer can be set for: the library's own measurement practically never runs. */
+/** The longest interval of a timer (25 days): with it, the library's own measurement practically never runs. */
 const neverMs = 2 ** 31 - 1
 /**
  * The pause between two measurements. With the library's 10 ms, an idle process would use a percent of a core for them.
  */
 const pauseMs = 100
 
-/** Replaces the library's measurement. The pause, which is part of what is measured, is subtracted. */
+/**
+ * Replaces the library's measurement. The pause, which is part of what is measured, is subtracted. All are 0 if nothing
+ * was measured since the last scrape, a moment ago: an empty histogram has no mean, and a minimum of 292 years.
+ */
 function measureEventLoop(registry: Registry): void {
   const histogram = monitorEventLoopDelay({ resolution: pauseMs })
   histogram.enable()
@@ -37,7 +40,8 @@ function measureEventLoop(registry: Registry): void {
     assert(metric, 'the library has this metric')
     return metric
   }
-  const set = (name: string, nanoseconds: number) => find(name).set(Math.max(0, nanoseconds / 1e9 - pauseMs / 1e3))
+  const set = (name: string, nanoseconds: number) =>
+    find(name).set(histogram.count === 0 ? 0 : Math.max(0, nanoseconds / 1e9 - pauseMs / 1e3))
   const first = find('')
   const collect = first.collect
   // The library sets all of these metrics when it collects the first one.
@@ -47,7 +51,7 @@ function measureEventLoop(registry: Registry): void {
     set('_max', histogram.max)
     set('_mean', histogram.mean)
     for (const percent of [50, 90, 99]) set(`_p${percent}`, histogram.percentile(percent))
-    find('_stddev').set(histogram.stddev / 1e9)
+    find('_stddev').set(histogram.count === 0 ? 0 : histogram.stddev / 1e9)
     histogram.reset()
   }
 }
