@@ -7,18 +7,18 @@ export const attemptErrors = {
   private_address: 'The address of the receiver may not be called (WEBHOOK_ALLOW_PRIVATE=true allows private hosts)',
   connection_refused: 'The connection was refused',
   connection_closed: 'The connection was closed before an answer',
-  connection_timeout: 'The connection was not made in time',
+  connection_timeout: 'The connection timed out',
   connection_failed: 'The connection failed',
   unreachable: 'The receiver cannot be reached',
-  name_not_found: 'The name of the receiver was not found',
-  name_without_address: 'The name of the receiver has no address',
-  name_server_failed: 'The name server of the receiver failed',
-  name_server_timeout: 'The name server of the receiver did not answer',
-  head_too_long: 'The head of the answer is too long',
+  name_not_found: 'The host name of the receiver was not found in DNS',
+  name_without_address: 'The host name of the receiver has no address in DNS',
+  name_server_failed: 'The DNS server of the receiver’s domain failed',
+  name_server_timeout: 'The DNS server of the receiver’s domain did not answer',
+  head_too_long: 'The headers of the answer are too long',
   certificate_expired: 'The certificate of the receiver has expired',
   certificate_self_signed: 'The certificate of the receiver is self-signed',
   certificate_of_other_name: 'The certificate of the receiver is for another name',
-  certificate_without_chain: 'The certificate of the receiver lacks its chain',
+  certificate_without_chain: 'The certificate chain of the receiver is incomplete',
   not_http: 'The answer is not HTTP',
 } as const
 
@@ -28,7 +28,10 @@ const codes = new Map(
   (Object.keys(attemptErrors) as AttemptErrorCode[]).map((code) => [attemptErrors[code] as string, code] as const),
 )
 
-/** The code of a stored sentence. Null if it says no more than the HTTP status, or has details of its own. */
+/**
+ * The code of a stored sentence. Null if the sentence gives only the HTTP status (`The receiver answered 500`) or has
+ * details of its own (`The connection failed (CODE)`).
+ */
 export function toAttemptErrorCode(error: string | null): AttemptErrorCode | null {
   return error === null ? null : (codes.get(error) ?? null)
 }
@@ -62,7 +65,7 @@ const bySystemCode: Record<string, AttemptErrorCode> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate_without_chain',
 }
 
-/** Why there was no answer, in one of our fixed sentences. */
+/** Why there was no answer: one of the sentences above, with the system's error code if that is not a known one. */
 export function describeFailure(error: unknown): string {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
   const known = bySystemCode[code]

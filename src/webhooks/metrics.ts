@@ -6,14 +6,19 @@ import type { Answer } from './attempt.ts'
 import { listDisabledEndpoints } from './endpoints/store.ts'
 import { findBacklog, listFailingReceivers } from './queue-store.ts'
 
-/** At most so many receivers have a time series of their own, and therefore an alert. */
+/**
+ * The maximum number of time series of each of the two gauges by receiver. Only a receiver with one can have an alert.
+ */
 const failingMax = 20
-/** A receiver whose deliveries were all given up counts as failing for this long. */
+/** When all deliveries to a receiver were given up, the receiver still counts as failing for this long. */
 const givenUpMs = 30 * 24 * 60 * 60_000
 
 export type DeliveryMetrics = { observe(answer: Answer): void }
 
-/** Attempts by outcome, their duration, and the backlog and the failing receivers, which are read only at a scrape. */
+/**
+ * Counts attempts by outcome and measures their duration. The backlog, the failing receivers and the disabled endpoints
+ * are read from the database at each scrape.
+ */
 export function createMetrics({ registry, db, clock }: { registry: Registry; db: Db; clock: Clock }): DeliveryMetrics {
   const registers = [registry]
   const attempts = new Counter({
@@ -46,7 +51,7 @@ export function createMetrics({ registry, db, clock }: { registry: Registry; db:
   ])
   new Gauge({
     name: 'guiche_webhook_receiver_failing_seconds',
-    help: `How long deliveries to a merchant’s receiver have failed without one that arrived; only the ${failingMax} that fail longest`,
+    help: `How long deliveries to a merchant’s receiver have failed without a success; only the ${failingMax} that have failed longest`,
     labelNames: ['client', 'receiver'],
     aggregator: 'max',
     registers,
