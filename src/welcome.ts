@@ -37,7 +37,9 @@ export function welcome(
   return `\n  Guichê runs at ${baseUrl}${money}.\n\n${table}\n`
 }
 
-/** True for a Node.js version past its end of life, which still works. */
+/**
+ * True for a Node.js version before 22, the oldest long-term version that is still maintained. Older ones still work.
+ */
 export function isOldNode(): boolean {
   return Number(process.versions.node.split('.')[0]) < 22
 }

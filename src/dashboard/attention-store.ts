@@ -8,7 +8,7 @@ type Bounds = { merchantId: string | null; limit: number }
 
 export type PendingRow = Pick<WithdrawalRow, 'id' | 'merchant_id' | 'created_at' | 'requested_by' | 'amount'>
 
-/** Withdrawals pending review, for any reason or for one, those waiting longest first, after the first `offset`. */
+/** Withdrawals that are pending review, oldest first, without the first `offset`. With `reason`, only those for it. */
 export async function listPending(
   db: Db,
   { merchantId, limit, offset = 0, reason }: Bounds & { offset?: number; reason?: ReviewReason },
@@ -22,7 +22,7 @@ export async function listPending(
 
 export type Counted = { count: number; amount: number; first: Date | null }
 
-/** Open disputes without a sent defence whose deadline is at or before a time. */
+/** Open disputes for which no defence was sent and whose deadline is not after `before`. */
 export async function countDisputesDue(db: Db, { merchantId, limit }: Bounds, before: Date): Promise<Counted> {
   const [row] = await db.query<Counted>(sql`
     select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(deadline) as first from (
@@ -52,7 +52,7 @@ export async function countDiscrepancies(db: Db, limit: number): Promise<Pick<Co
   return row ?? { count: 0, first: null }
 }
 
-/** The sum of all accounts, which is zero: each transfer debits what it credits. */
+/** The sum of all account balances. It must be zero: each transfer debits and credits the same amount. */
 export async function sumAccounts(db: Db): Promise<number> {
   const [row] = await db.query<{ sum: number }>(sql`
     select coalesce(sum(balance), 0)::bigint as sum from ledger_accounts`)

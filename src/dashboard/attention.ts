@@ -24,13 +24,18 @@ type Deps = { db: Db; clock: Clock; acquirers: Acquirers }
 /** Who reads it, and the merchant whose records they see: null for all. */
 type AttentionScope = { user: SignedIn; merchantId: string | null; clientId: string | null; now: Date }
 
-/** This many or more of one kind are shown as "100+", so that a long list costs no more. */
+/**
+ * Most kinds are counted up to this number, so that a long list costs no more. If there may be more, a "+" is shown.
+ */
 const countMax = 100
 /** How many pending withdrawals are read in search of one that this person may approve: each may take two queries. */
 const approvalsReadMax = 1_000
 /** As in the alerts: enough time to get a new certificate from a PSP. */
 const certificateMs = 30 * 24 * 60 * 60_000
-/** Alerts that have an item of their own, or that only say that one of the other items waits for long. */
+/**
+ * Kinds of alerts that are not counted in `alerts_open`: they have an item of their own here, or report that what
+ * another item shows has waited for long.
+ */
 const alertsElsewhere: AlertRow['kind'][] = [
   ...(['payouts_frozen', 'database_went_back', 'discrepancy_open', 'suspense_waits', 'withdrawal_waits'] as const),
   ...([
@@ -92,15 +97,15 @@ async function findDisputes(db: Db, { merchantId, now }: AttentionScope): Promis
   return toCounted('disputes_due', await countDisputesDue(db, { merchantId, limit: countMax }, before))
 }
 
-/** Disputes that only a person ends now. */
+/** Disputes that are overdue: no automatic step will end them any more, so an operator must. */
 async function findOverdueDisputes(db: Db, { merchantId, now }: AttentionScope): Promise<AttentionItem[]> {
   const overdue = await countOverdueDisputes(db, { before: now, merchantId, limit: countMax })
   return toCounted('disputes_overdue', overdue)
 }
 
 /**
- * Withdrawals that this person may approve: those of which they are a second person. Pending ones are read in pages,
- * and only those of the first page that has any are counted.
+ * Withdrawals that this user may approve as the second person (four-eyes principle). Pending withdrawals are read page
+ * by page. On the first page that has such withdrawals they are counted, and the later pages are not read.
  */
 async function findApprovals({ db }: Deps, scope: AttentionScope): Promise<AttentionItem[]> {
   const { merchantId } = scope
@@ -122,8 +127,8 @@ async function keepApprovable(
 ): Promise<PendingRow[]> {
   const approvable: PendingRow[] = []
   for (const row of pending) {
-    // The answer depends on the requester. For a request with a token, it depends on who had created the merchant's
-    // secrets by then.
+    // The answer depends on the requester. If the withdrawal was requested with an API token, `requested_by` is null,
+    // and the answer depends on who had created the merchant's client secrets before: it holds for this one only.
     const key = row.requested_by ?? row.id
     const may =
       known.get(key) ?? (await findObstacleOf(db, row, { by: byUser(scope.user).actor, now: scope.now })) === null
@@ -157,7 +162,10 @@ async function findOfReconciliation(db: Db): Promise<AttentionItem[]> {
   return [...toCounted('suspense_waits', suspense), ...toCounted('discrepancies_open', discrepancies)]
 }
 
-/** What the alerts have found already: receivers of webhooks, and for the operator the service itself. */
+/**
+ * Items from the open alerts: failing webhook receivers and disabled endpoints; for the operator also one item that
+ * counts the other alerts.
+ */
 async function findOfAlerts(db: Db, { user, clientId }: AttentionScope): Promise<AttentionItem[]> {
   const alerts = await listAlerts(db, { endedMax: 0 })
   const receivers = alerts.flatMap(({ kind, subject, began_at: began }) => {

@@ -8,11 +8,12 @@ export type Secrets = { table: Sql; owner: Sql; merchantId: string }
  * Ends an owner's secrets before its next one is inserted: the current one at `until`, and any older one now, so that
  * two at most are valid.
  *
- * @param id of the next secret. If the current secret has this id already, its rotation is repeated because the answer
- * was lost. Nobody has that secret, so it ends now instead of the one before it, and gets another id.
- * @returns when the former secret ends; `now` if none is valid
- * @throws the given error if another secret of the merchant has this id: a former one, because somebody has rotated
- * since, or one of another owner
+ * @param id of the next secret, chosen by the caller. If the current secret already has this id, the caller repeats a
+ * rotation whose response was lost. Nobody knows that secret: it ends now and gets another id, so that the next secret
+ * can have this one. The secret before it stays valid until its own end, but at most until `until`.
+ * @returns when the last of the owner's earlier secrets ends; `now` if none is valid any more
+ * @throws `refused` if another secret of the merchant has this id: an earlier secret of this owner, because somebody
+ * has rotated since, or a secret of another owner
  */
 export async function endSecrets(
   tx: Tx,

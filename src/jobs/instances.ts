@@ -54,7 +54,7 @@ export function holdInstanceLock(
     log: Logger
     /** Called when a job was enqueued: the connection that holds the lock also listens for notifications. */
     onNewJob: () => void
-    /** Called when an instance began, this one too. */
+    /** Called when an instance has started, also this one. */
     onNewInstance: () => void
     /** After this, `held()` does not wait for the lock. The lock is still held until `release()`. */
     stopping: AbortSignal

@@ -8,9 +8,9 @@ import type { Job } from './jobs.ts'
 import { type ClaimedJob, claimJobs, deleteJob, postponeJob, releaseJobs } from './store.ts'
 
 export type QueueRunner = {
-  /** Resolves when this process holds the lock that shows others that it is alive. */
+  /** Resolves when this process holds the lock that shows other processes that it is alive, or when it is stopped. */
   alive(): Promise<void>
-  /** Claims no more jobs and waits for those in progress. */
+  /** To be called after `stopping` was aborted. Waits for the jobs in progress, then releases the lock. */
   ended(): Promise<void>
 }
 
@@ -22,9 +22,12 @@ type Options = {
   jobs: Record<string, Job>
   /** Names of jobs that a schedule enqueues: one that fails is not tried again before the schedule enqueues it. */
   recurring: string[]
-  /** Names of jobs of which this process runs one at a time: they leave room for those that somebody waits for. */
+  /**
+   * Names of long jobs. This process runs at most one job of each of these names at a time, so that there is capacity
+   * for jobs that somebody waits for.
+   */
   oneAtOnce: string[]
-  /** Called when an instance began, this one too. */
+  /** Called when an instance has started, also this one. */
   onNewInstance: () => void
   stopping: AbortSignal
 }
@@ -32,15 +35,15 @@ type Options = {
 const atOnceMax = 8
 /** A notification announces a new job at once; a postponed one is found by polling. */
 const pollEveryMs = { minMs: 1_000, maxMs: 2_000 }
-/** A pause after a database failure, so that its return does not cause a burst of requests. */
+/** The pause after a database error: when the database is available again, it must not get a burst of requests. */
 const faultPauseMs = 1_000
 /**
- * How long after an error this process looks for jobs that it has claimed without knowing it: a server that was frozen,
- * or waits for a standby, may carry out a claim long after its connection has ended. Without this the job would be ours
- * until the process ends.
+ * For this long after an error, this process releases jobs that it has claimed according to the database but does not
+ * run. A server that was frozen, or that waits for a standby, may carry out a claim long after the connection has
+ * ended. Without this, such a job would stay claimed until the process ends.
  */
 const doubtMs = 60_000
-/** The acquirer may be back after a minute. */
+/** The longest pause before a failed job is tried again. Many jobs call an acquirer, which may be available by then. */
 const retryPauseMaxSeconds = 60
 
 /**
@@ -103,7 +106,8 @@ export function startQueueRunner({
     for (const job of claimed) {
       pause.noteWork()
       const work = runJob(job).finally(() => {
-        // Only these two kept this process from claiming more: as many jobs as it may run, or another of this name.
+        // The loop is woken only if this job may have prevented a claim: the process ran its maximum number of jobs, or
+        // the job is one of `oneAtOnce`.
         if (inHand.size === atOnceMax || oneAtOnce.includes(job.name)) signal.notify()
         inHand.delete(job.id)
       })

@@ -7,17 +7,17 @@ export type RecordKey = { merchantId: string; id: string }
 export type RecordFilter = RecordKey[] | null
 
 /**
- * From one moment until before another. `to` null: no end, which includes transfers that a fast clock has dated in
- * the future.
+ * From `from` until before `to`. `to` null: no end, so that rows that a machine with a fast clock has dated in the
+ * future are included.
  */
 export type Window = { from: Date; to: Date | null }
 
 const keysParam = rowsParam<RecordKey>({ merchantId: 'uuid', id: 'uuid' })
 
-/** Whether a row belongs to one of the records, by the columns with their merchant and their id. */
-export function matchesFilter(filter: RecordFilter, merchantId: string, id: string): Sql {
+/** A condition: the row belongs to one of the records, whose merchant and id are in these columns. */
+export function matchesFilter(filter: RecordFilter, merchantIdColumn: string, idColumn: string): Sql {
   if (filter === null) return sql`true`
-  return sql`(${raw(merchantId)}, ${raw(id)}) in (select "merchantId", id from ${keysParam(filter)})`
+  return sql`(${raw(merchantIdColumn)}, ${raw(idColumn)}) in (select "merchantId", id from ${keysParam(filter)})`
 }
 
 /** The records as a table `merchant_id`, `id`. */
@@ -30,8 +30,8 @@ export function isWithin(window: Window, column: string): Sql {
 }
 
 /**
- * `ledger_transfers` with the account names of transfers.ts: every clearing account is `acquirer`. Other checks verify
- * which acquirer it is.
+ * `ledger_transfers` with each account name cut at the colon, as ledger/transfers.ts names the accounts: the clearing
+ * account `acquirer:<name>` becomes `acquirer`. Other checks verify which acquirer it is.
  */
 export const transfersByAccountType = sql`(
     select merchant_id, id, event_key, position, kind, split_part(debit, ':', 1) as debit, split_part(credit, ':', 1) as credit, amount,

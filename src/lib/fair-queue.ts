@@ -8,23 +8,25 @@ export type FairQueue = { run<Result>(key: string, work: () => Promise<Result>):
 const pauseMsMax = 1_000
 
 /**
- * Limits how many jobs run at once, in total and per key, and how much of the time those of one key run. The others
- * wait, and the keys take turns: a key with many waiting jobs slows down nobody else.
+ * Limits how many jobs run at once, in total and per key, and for which share of the time the jobs of one key may run.
+ * Jobs above a limit wait. The keys take turns, so a key with many waiting jobs does not delay the others.
  */
 export function createFairQueue(options: {
   maxConcurrency: number
   maxPerKey: number
   /**
-   * From 0 to 1: each of a key's places may be busy this share of the time. After a job its place stays empty for a
-   * while, which only a key that always has another job notices. The pause is at most `pauseMsMax`, so long jobs exceed
-   * the share.
+   * From 0 to 1. A key has `maxPerKey` slots, and each may be busy for this share of the time. So after a job its slot
+   * pauses, which delays only a key that always has a waiting job. The pause is at most `pauseMsMax`, so with long jobs
+   * the share is exceeded.
    */
   maxBusyShare: number
   /** Further jobs of the same key are rejected. */
   maxWaitingPerKey: number
 }): FairQueue {
+  /** Slots in use per key, with those that pause after a job. */
   const running = new Map<string, number>()
   const waiting = new Map<string, Waiting[]>()
+  /** Jobs that run now: slots that pause do not count. */
   let count = 0
 
   const mayStart = (key: string) => count < options.maxConcurrency && (running.get(key) ?? 0) < options.maxPerKey

@@ -11,7 +11,7 @@ export function isInternationalName(text: string): boolean {
 }
 
 const FORBIDDEN = /[\p{Cc}\p{Cs}]/u
-// Most texts match this, in a quarter of the time.
+// Most texts match this, and the test takes a quarter of the time of FORBIDDEN.
 const PLAIN = /^[\x20-\x7e]*$/
 
 /**
@@ -23,14 +23,14 @@ export function hasForbiddenCharacters(text: string): boolean {
 }
 
 /**
- * The form in which texts are compared without case or accents: `"JOSÉ"` and `"jose"` are equal. Going through upper
- * case unites what lower case keeps apart (`ß`, `ẞ` and `SS`; `ı` and `I`). A final sigma depends on its neighbours, so
- * it is replaced: otherwise a search for a part of a word would miss it.
+ * The form in which texts are compared without case or accents: `"JOSÉ"` and `"jose"` are equal. Converting to upper
+ * case and back makes letters equal that have different lower-case forms: `ß`, `ẞ` and `SS`; `ı` and `I`. A final sigma
+ * depends on its neighbours, so it is replaced: otherwise a search for a part of a word would miss it.
  */
 export function toSearchText(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase()
   // These letters can be folded one at a time, whatever their neighbours, which takes a third of the time.
-  if (LATIN.test(text)) return text.toLowerCase().replace(ACCENTED, (letter) => folded[letter.charCodeAt(0)] ?? letter)
+  if (LATIN.test(text)) return text.toLowerCase().replace(NON_ASCII, (letter) => folded[letter.charCodeAt(0)] ?? letter)
   return fold(text)
 }
 
@@ -39,7 +39,7 @@ function fold(text: string): string {
   return oneCase.normalize('NFKD').replace(/\p{M}/gu, '')
 }
 
-// The letters of Western Europe.
+// ASCII and Latin-1, without control characters.
 const LATIN = /^[\x20-\x7e\xa0-\xff]*$/
-const ACCENTED = /[\xa0-\xff]/g
+const NON_ASCII = /[\xa0-\xff]/g
 const folded = Array.from({ length: 0x100 }, (_, unit) => fold(String.fromCharCode(unit)))

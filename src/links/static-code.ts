@@ -9,19 +9,22 @@ const merchantCity = 'BRASIL'
 /** 96 bits in 24 letters and digits, of the 25 that a static code allows. */
 const txidBytes = 12
 
-/** A new static code for a link: it pays the key of the acquirer that the merchant's charges go to. */
+/**
+ * Creates a static code for a link. It pays to our Pix key at the acquirer to which the merchant's charges are routed.
+ */
 export function newStaticCode(
   acquirers: Acquirers,
   { link, clientId, merchantName, now }: { link: LinkRow; clientId: string; merchantName: string; now: Date },
 ): { static_txid: string; static_uri: string } {
+  // A route may depend on the amount. A link without a fixed amount is routed like one of 1 cent.
   const acquirer = acquirers.forStaticCode({ clientId, amount: link.amount ?? 1, now, id: link.id })
   const txid = randomBytes(txidBytes).toString('hex')
   const amount = link.amount === null ? null : cents(link.amount)
   const code = { key: acquirer.chargeKey, txid, amount, merchantCity }
-  return { static_txid: txid, static_uri: encodeStaticBrCode({ ...code, merchantName: toLatin(merchantName) }) }
+  return { static_txid: txid, static_uri: encodeStaticBrCode({ ...code, merchantName: nameOrDefault(merchantName) }) }
 }
 
 /** A code's name needs a Latin letter or a digit. Banks show the name of the account, not this one. */
-function toLatin(name: string): string {
+function nameOrDefault(name: string): string {
   return /[a-z\d]/i.test(name.normalize('NFD')) ? name : 'PIX'
 }

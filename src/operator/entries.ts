@@ -16,6 +16,7 @@ export function toEntryView(row: ListedEntry) {
     reference: row.reference,
     description: row.description,
     createdBy: row.created_by,
+    // Posted from a proposal, which a second person has approved. Other entries needed no approval.
     isApproved: row.proposal_id !== null,
     createdAt: row.created_at.toISOString(),
   }

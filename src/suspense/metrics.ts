@@ -5,16 +5,16 @@ import { countOtherCells } from './other-cell-store.ts'
 import { countOpenSuspense } from './store.ts'
 
 /**
- * How long such a payment counts: the alert outlasts a weekend, and ends automatically some time after the cause is
- * fixed.
+ * For how long after it was first seen a payment of another cell counts. So the alert lasts longer than a weekend, and
+ * ends automatically some days after the cause is fixed.
  */
 const otherCellMs = 7 * 24 * 60 * 60_000
 
 type Deps = { db: Db; clock: Clock; registry: Registry }
 
 /**
- * Gauges of payments in suspense (how many, how long the oldest) and of payments that belong to other cells. Queried at
- * each scrape.
+ * Gauges: the number of payments in suspense, the age of the oldest, and the number of payments that belong to other
+ * cells. The database is queried at each scrape.
  */
 export function observeSuspense({ db, clock, registry }: Deps): void {
   const shared = { aggregator: 'max' as const, labelNames: ['status'], registers: [registry] }

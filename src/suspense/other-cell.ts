@@ -10,11 +10,12 @@ import { insertOtherCells, type OtherCellRow } from './other-cell-store.ts'
 type Deps = { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'cell'>; log: Pick<Logger, 'error'> }
 
 /**
- * Takes out the payments whose txid names another cell. Two cells list them only if an account at a PSP is configured
- * in both, which is an error: the payment is in the ledger of its own cell, and in suspense it would be in two. Each is
- * stored once, for the operator, and posted nowhere. One that is in suspense already stays there.
+ * Removes from a list the payments whose txid names another cell (another Guichê installation), and stores each of them
+ * once, for the operator. Such a payment is listed here only if the same account at a PSP is configured in two cells,
+ * which is an error. Its own cell posts it: if this cell placed it in suspense, it would be in two ledgers. A payment
+ * that is already in suspense here stays there, and in the list.
  *
- * @returns the other payments
+ * @returns the payments that remain, for normal processing
  */
 export async function takeOtherCells(deps: Deps, acquirer: string, payments: Payment[]): Promise<Payment[]> {
   const { cell } = deps.acquirers
@@ -29,7 +30,7 @@ export async function takeOtherCells(deps: Deps, acquirer: string, payments: Pay
   if (newCells.length > 0)
     deps.log.error(
       { acquirer, cells: [...new Set(newCells)], count: newCells.length },
-      'payments of another cell arrived at this account, which belongs to one cell only: they were not posted here',
+      'payments of another cell were listed at this PSP account and were not posted here: configure an account in one cell only',
     )
   return payments.filter(({ endToEndId }) => !stored.has(endToEndId))
 }

@@ -14,7 +14,8 @@ import { recordingLock } from './suspend.ts'
  * at once: the transaction's id is derived from the payment. Returns null for a payment that names no static code, that
  * is larger than a transaction can be, or that an operator has attributed or sent back.
  *
- * A link that is disabled by now receives it too: the code is printed, and the money has arrived.
+ * A link that has been disabled meanwhile also gets the payment: its code may be printed somewhere, and the money has
+ * already arrived.
  */
 export async function settleStatic(
   deps: Pick<SettleDeps, 'db' | 'clock' | 'acquirers' | 'wakeDeliveries'>,
@@ -31,7 +32,7 @@ export async function settleStatic(
   const owner = { merchantId: link.merchant_id, id: row.id }
   try {
     await deps.db.transaction(async (tx) => {
-      // Of two at once, the second waits here for the first.
+      // If two processes record the same payment at once, the second waits here for the first.
       await insertWithEvents(tx, [row])
       await insertLinkCharge(tx, { merchantId: link.merchant_id, linkId: link.id, key, now })
       const [recorded] = await recordPayments(tx, [{ ...owner, acquirer, payment, charge: null }], now)
@@ -46,7 +47,7 @@ export async function settleStatic(
   return owner
 }
 
-/** Rolls the transaction back. */
+/** Thrown to roll back the database transaction. */
 class NotRecorded extends Error {}
 
 type Arrival = { acquirer: Acquirer; payment: Payment; key: string; now: Date; cell: string | null }
@@ -70,7 +71,8 @@ function toRow(link: LinkRow & { static_uri: string }, { acquirer, payment, key,
     items: null,
     description: link.title,
     metadata: { paymentLinkId: link.id },
-    // Its code never expires; a transaction's must. It is paid before anything looks at it.
+    // The static code never expires, but a transaction needs a value. It has no effect: this one is PAID in this
+    // commit.
     pix_expiration_seconds: 86_400,
     created_at: createdAt,
     customer_search_name: null,

@@ -24,8 +24,8 @@ type Deps = {
   clock: Clock
   key: SecretKey
   /**
-   * Passwords are off: only the links of the command line and the one for the first admin work. They are the way in
-   * while the provider is down.
+   * True if users may sign in only through the identity provider (OpenID Connect). Then only links from the command
+   * line and the link for the first admin work: with them somebody can sign in while that provider is down.
    */
   isPasswordOff: boolean
 }
@@ -40,7 +40,10 @@ export type InvitationShown = {
   needsCode: boolean
 }
 
-/** @throws {AppError} `not_found` if the link is no longer valid or never existed */
+/**
+ * @throws {AppError} `not_found` if the link is no longer valid or never existed, or if passwords are off and the link
+ * is from the dashboard
+ */
 export async function findInvited(deps: Omit<Deps, 'key'>, token: string): Promise<InvitationShown> {
   const invitation = await findUsable(deps, token)
   return {
@@ -71,6 +74,7 @@ export async function acceptInvitation(
     name?: string | undefined
     password: string
     code?: string | undefined
+    /** Browser and network of the request, as the list of sessions shows them. */
     device: string | null
     network: string | null
   },
@@ -82,8 +86,8 @@ export async function acceptInvitation(
   const fields: FieldError[] = []
   if (email === undefined) fields.push({ field: 'email', code: 'required', message: 'Enter your e-mail address.' })
   if (isNew && !chosen.name) fields.push({ field: 'name', code: 'required', message: 'Enter your name.' })
-  const own = [chosen.name ?? null, invitation.user_name, invitation.merchant_name]
-  const fault = findPasswordFault(chosen.password, { email: email ?? '', own })
+  const guessableNames = [chosen.name ?? null, invitation.user_name, invitation.merchant_name]
+  const fault = findPasswordFault(chosen.password, { email: email ?? '', own: guessableNames })
   if (fault) fields.push(fault)
   if (email === undefined || fields.length > 0) throw new AppError('validation_failed', { fields })
   if (invitation.user_id !== null && invitation.needs_code) {
@@ -143,6 +147,6 @@ async function findUsable({ db, clock, isPasswordOff }: Omit<Deps, 'key'>, token
 function gone(): AppError {
   return new AppError('not_found', {
     detail:
-      'This link is no longer valid: it was used, it is older than three days, or it was replaced. Ask for a new one.',
+      'This link is not valid: it was used, replaced or revoked, it is older than three days, or the dashboard takes no passwords. Ask whoever sent it.',
   })
 }

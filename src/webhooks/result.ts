@@ -13,8 +13,12 @@ import { nextAttempt } from './schedule.ts'
 
 type When = { startedAt: Date; finishedAt: Date; random: number }
 
-/** Turns a response into the next state of the delivery: delivered, tried again later, or given up. */
+/**
+ * Turns the outcome of an attempt into the next state of the delivery: delivered, pending (tried again later),
+ * exhausted (given up), or gone (the receiver answered 410).
+ */
 export function toResult(delivery: Claimed, answer: Answer, { startedAt, finishedAt, random }: When): AttemptResult {
+  // Those since the retry schedule last started: a resend, or a newer event of the record, starts it again.
   const made = delivery.attempts + 1 - delivery.attemptsBefore
   const next = nextAttempt({ made, now: finishedAt, retryAfter: answer.retryAfter, random })
   return {
@@ -42,8 +46,8 @@ function stateAfter({ outcome }: Answer, next: Date | null): AttemptResult['stat
 }
 
 /**
- * Records attempts and the new states of their deliveries in one commit, and makes the next delivery of each record
- * to the same address due. Says whether there was any.
+ * Records attempts and the new states of their deliveries in one commit. After a delivery that is not tried again, the
+ * next one of the same record to the same endpoint becomes due. Returns whether any became due.
  */
 export function recordAttempts(db: Db, attempts: AttemptResult[]): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -56,7 +60,9 @@ export function recordAttempts(db: Db, attempts: AttemptResult[]): Promise<boole
   })
 }
 
-/** Cancels or redirects deliveries whose endpoint has changed, and makes the next ones due. */
+/**
+ * Cancels or redirects deliveries whose endpoint has changed, and makes the next waiting ones of the same records due.
+ */
 export function redirectDeliveries(db: Db, { leases, now }: { leases: Lease[]; now: Date }): Promise<void> {
   return db.transaction(async (tx) => {
     await pipelined(followEndpoints(tx, { leases, now }), promoteWaiting(tx, { records: leases, now }))

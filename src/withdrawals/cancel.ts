@@ -6,10 +6,10 @@ import { notPending, unknownWithdrawal } from './refusals.ts'
 import { lockWithdrawal, type WithdrawalRow } from './store.ts'
 
 /**
- * Cancels a withdrawal that was not sent, and returns amount and fee. A repeated request, for example after a lost
- * response, gets the same response.
+ * Cancels a withdrawal that was not sent, and releases the reserved amount and fee to the merchant's available balance.
+ * A repeated request, for example after a lost response, gets the same response.
  *
- * @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
+ * @throws {AppError} `not_found`, or `withdrawal_not_possible` if its status is neither PENDING nor CANCELED
  */
 export async function cancelWithdrawal(
   deps: { db: Db; clock: Clock; wakeDeliveries: () => void },

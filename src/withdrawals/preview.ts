@@ -9,18 +9,20 @@ import type { ReviewReason } from './status.ts'
 
 export type WithdrawalPreview = {
   pixKey: PixKey
-  /** Cents: what the receiver gets, the fee on top, and the available balance. */
+  /** What the receiver gets, in cents. */
   amount: number
+  /** Charged in addition to the amount. */
   fee: number
+  /** The merchant's available balance. */
   available: number
   /** Why it would wait for review; null if it would not. */
   hold: ReviewReason | null
 }
 
 /**
- * Whether a withdrawal that is requested now would pass the limits, its fee, and the review that it would need. An
- * amount above the balance is not refused here: compare `available` with `amount + fee`. It only reads, and promises
- * nothing: others may be requested meanwhile.
+ * Checks a withdrawal that would be requested now against the limits, and returns its fee and the review that it would
+ * need. An amount above the balance is not refused here: compare `available` with `amount + fee`. It only reads, and
+ * promises nothing: others may be requested meanwhile.
  *
  * @throws {AppError} `withdrawal_not_possible`, naming every limit that it exceeds; `payouts_stopped`
  */

@@ -4,17 +4,18 @@ import { isForOtherKey } from './payments.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { isRecord, type Json, list, record, text } from './read.ts'
 
-// 32 letters and digits by the standard; the payer's bank decides their meaning.
+// 32 letters and digits by the standard. Their parts (bank, time, the bank's own number) are not checked.
 const endToEndIdShape = /^[A-Za-z0-9]{32}$/
-// The shape of a txid, and of our ids of refunds and payouts.
-const ownIdShape = /^[A-Za-z0-9]{1,35}$/
+// The shape of a txid, of our ids of refunds and payouts, and of the PSPs' ids that are no end-to-end id.
+const identifierShape = /^[A-Za-z0-9]{1,35}$/
 
 /**
- * Reads `{ "pix": [ … ] }`, several payments in one call. An entry without a payment's id, or with another key than
- * ours, is skipped, so that the valid ones still count; a call of which no entry is readable is unreadable. A
- * call without `pix` is about no payment: Efí's test at the registration (`{ "evento": "teste_webhook" }`), other PSPs'
- * empty calls, notices of functions that we do not use. Inter's documentation shows the list itself as the body. Sicoob
- * sends one payout as the body, and Inter a list of payouts in a form of its own.
+ * Reads `{ "pix": [ … ] }`, several payments in one call. An entry without the end-to-end id of a payment, or with a
+ * Pix key that is not ours, is skipped; the valid entries still count. If no entry can be read, the call is rejected as
+ * unreadable. A call without `pix` contains no payment: Efí's test at the registration
+ * (`{ "evento": "teste_webhook" }`), other PSPs' empty calls, notices of functions that we do not use. Inter's
+ * documentation shows the list itself as the body. Sicoob sends one payout as the body, and Inter a list of payouts in a
+ * form of its own.
  */
 export function readCallback(
   { chave }: { chave: string },
@@ -44,10 +45,10 @@ function readNotice(entry: unknown, chave: string): CallbackNotice[] | SkipReaso
   const sent = readInterPayout(entry)
   if (sent) return [sent]
   const endToEndId = text(entry, 'endToEndId')
-  const txid = ownIdOrNull(text(entry, 'txid'))
-  const payoutId = ownIdOrNull(text(record(entry, 'gnExtras'), 'idEnvio'))
+  const txid = identifierOrNull(text(entry, 'txid'))
+  const payoutId = identifierOrNull(text(record(entry, 'gnExtras'), 'idEnvio'))
   // A payout is identified by our own id; a PSP's sandbox may give it an end-to-end id of another length.
-  const shape = payoutId === null ? endToEndIdShape : ownIdShape
+  const shape = payoutId === null ? endToEndIdShape : identifierShape
   if (!endToEndId || !shape.test(endToEndId)) return 'unreadable_entry'
   // For a payout it is not documented which key `chave` is.
   if (payoutId === null && isForOtherKey(entry, chave)) return 'other_key'
@@ -67,14 +68,14 @@ const stateShape = /^[\p{Lu}_]{1,40}$/u
 function readInterPayout(entry: Json): CallbackNotice | null {
   const code = text(entry, 'codigoSolicitacao')
   if (!code || !codeShape.test(code)) return null
-  const endToEndId = ownIdOrNull(text(entry, 'endToEnd')) ?? code
-  const payoutId = ownIdOrNull(text(entry, 'descricaoPagamento'))
+  const endToEndId = identifierOrNull(text(entry, 'endToEnd')) ?? code
+  const payoutId = identifierOrNull(text(entry, 'descricaoPagamento'))
   return { eventKey: `${code}:${stateOf(entry)}`, endToEndId, txid: null, payoutId, payoutReference: code }
 }
 
 /**
- * `{ id, status, valor, … }`, or the same in `payload`: the document's example and schema differ. The schema has
- * `estado`.
+ * `{ id, status, valor, … }`, or the same object in the field `payload`: in Sicoob's documentation the example and the
+ * schema differ. The schema names the status `estado`.
  */
 function readSicoobPayout(body: Json): CallbackNotice | null {
   const entry = isRecord(body.payload) ? body.payload : body
@@ -89,8 +90,8 @@ function stateOf(entry: Json): string {
 }
 
 /**
- * The events of an entry: one for each of its returns; else the end of a payout, named by its status; else the incoming
- * payment, which needs no name but its own id.
+ * The events of an entry: one for each of its returns. Without returns, for a payout one event named by its status.
+ * Else the incoming payment, whose event key is only its end-to-end id.
  */
 function readEvents(entry: Json, payoutId: string | null): string[][] {
   const returns = (list(entry, 'devolucoes') ?? []).filter(isRecord).map(readReturnEvent)
@@ -99,7 +100,7 @@ function readEvents(entry: Json, payoutId: string | null): string[][] {
 }
 
 function readReturnEvent(entry: Json): string[] {
-  const id = ownIdOrNull(text(entry, 'id') ?? text(entry, 'rtrId')) ?? 'return'
+  const id = identifierOrNull(text(entry, 'id') ?? text(entry, 'rtrId')) ?? 'return'
   return [id, statusOf(entry)]
 }
 
@@ -111,13 +112,14 @@ function statusOf(entry: Json): string {
 
 const statuses = new Set(['EM_PROCESSAMENTO', 'REALIZADO', 'DEVOLVIDO', 'NAO_REALIZADO'])
 
-function ownIdOrNull(id: string | null): string | null {
-  return id !== null && ownIdShape.test(id) ? id : null
+function identifierOrNull(id: string | null): string | null {
+  return id !== null && identifierShape.test(id) ? id : null
 }
 
 /**
- * `PUT /webhook/{chave}`. Throws an ordinary error when the PSP refuses: the address or the key is wrong, and repeating
- * the request will not help. Some PSPs refuse to register the same address twice: then we read the registered one.
+ * `PUT /webhook/{chave}`. Throws an `Error`, not an `AcquirerUnavailable`, if the PSP refuses: the address or the key
+ * is wrong, and repeating the request will not help. Some PSPs refuse to register the same address twice: then we read
+ * the registered one.
  */
 export async function registerCallback(
   deps: { client: Client; chave: string; paths: ProtocolProfile['paths']; registrationHeaders: Record<string, string> },

@@ -27,7 +27,7 @@ const renewBeforeMs = 60_000
 const lifetimeSecondsDefault = 300
 // The pause after a refusal, doubled after each further one: some PSPs block a client that requests too many tokens.
 const pauseMs = { first: 5_000, max: 5 * 60_000 }
-// When a new token is refused like the one before, another one will not help: none is requested for this long.
+// If the PSP refuses the replacement token too, another one will not help. For this long, no refused token is replaced.
 const uselessMs = 30_000
 
 export type Tokens = {
@@ -38,7 +38,7 @@ export type Tokens = {
   wasUseless(): void
 }
 
-/** It has a beginning as well as an end: a clock that is set back must not prolong it. */
+/** It also has a start: if the clock is set back to before it, the period is over. So it cannot get longer. */
 type Span = { from: number; until: number }
 
 /** Keeps one token. All calls that need a new one at the same time share one request. */
@@ -98,7 +98,7 @@ export function createTokens(options: Options): Tokens {
   return { get, replace, wasUseless: () => (useless = forMs(uselessMs)) }
 }
 
-/** The PSP refuses to issue a token. This says nothing about a charge, whose request was not sent. */
+/** The PSP refuses to issue a token. The request that needed the token was not sent, so it changed nothing. */
 class TokenRefused extends AcquirerUnavailable {
   readonly retryAfterMs: number | null
   constructor(message: string, retryAfterMs: number | null) {
