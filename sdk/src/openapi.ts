@@ -249,7 +249,7 @@ export interface components {
          * @description The error as a code; null if the HTTP status says enough, or the sentence has details of its own
          * @enum {string|null}
          */
-        AttemptErrorCode: "no_answer" | "redirected" | "gone" | "address_not_allowed" | "private_address" | "connection_refused" | "connection_closed" | "connection_timeout" | "connection_failed" | "unreachable" | "name_not_found" | "name_without_address" | "name_server_failed" | "name_server_timeout" | "head_too_long" | "certificate_expired" | "certificate_self_signed" | "certificate_of_other_name" | "certificate_without_chain" | "not_http" | null;
+        AttemptErrorCode: "no_answer" | "redirected" | "gone" | "address_not_allowed" | "private_address" | "connection_refused" | "connection_closed" | "connection_timeout" | "connection_failed" | "unreachable" | "name_not_found" | "name_without_address" | "name_server_failed" | "name_server_timeout" | "head_too_long" | "certificate_expired" | "certificate_self_signed" | "certificate_untrusted" | "certificate_of_other_name" | "certificate_without_chain" | "not_http" | null;
         /** @description Metadata of the authorization server (RFC 8414) */
         AuthorizationServer: {
             /**

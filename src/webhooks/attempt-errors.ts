@@ -17,6 +17,7 @@ export const attemptErrors = {
   head_too_long: 'The headers of the answer are too long',
   certificate_expired: 'The certificate of the receiver has expired',
   certificate_self_signed: 'The certificate of the receiver is self-signed',
+  certificate_untrusted: 'The certificate of the receiver is signed by an authority that is not trusted',
   certificate_of_other_name: 'The certificate of the receiver is for another name',
   certificate_without_chain: 'The certificate chain of the receiver is incomplete',
   not_http: 'The answer is not HTTP',
@@ -36,9 +37,12 @@ export function toAttemptErrorCode(error: string | null): AttemptErrorCode | nul
   return error === null ? null : (codes.get(error) ?? null)
 }
 
+/** Other 3xx statuses, such as 304, give no address to follow. */
+const redirects = new Set([301, 302, 303, 307, 308])
+
 export function describeStatus(status: number): string | null {
   if (status >= 200 && status < 300) return null
-  if (status >= 300 && status < 400) return attemptErrors.redirected
+  if (redirects.has(status)) return attemptErrors.redirected
   return status === 410 ? attemptErrors.gone : `The receiver answered ${status}`
 }
 
@@ -61,7 +65,7 @@ const bySystemCode: Record<string, AttemptErrorCode> = {
   CERT_HAS_EXPIRED: 'certificate_expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate_self_signed',
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate_of_other_name',
-  SELF_SIGNED_CERT_IN_CHAIN: 'certificate_self_signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'certificate_untrusted',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate_without_chain',
 }
 

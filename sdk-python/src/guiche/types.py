@@ -431,7 +431,7 @@ DeliveryState: TypeAlias = Literal["waiting", "pending", "delivered", "exhausted
 
 
 # The error as a code; null if the HTTP status says enough, or the sentence has details of its own.
-AttemptErrorCode: TypeAlias = Literal["no_answer", "redirected", "gone", "address_not_allowed", "private_address", "connection_refused", "connection_closed", "connection_timeout", "connection_failed", "unreachable", "name_not_found", "name_without_address", "name_server_failed", "name_server_timeout", "head_too_long", "certificate_expired", "certificate_self_signed", "certificate_of_other_name", "certificate_without_chain", "not_http", None]
+AttemptErrorCode: TypeAlias = Literal["no_answer", "redirected", "gone", "address_not_allowed", "private_address", "connection_refused", "connection_closed", "connection_timeout", "connection_failed", "unreachable", "name_not_found", "name_without_address", "name_server_failed", "name_server_timeout", "head_too_long", "certificate_expired", "certificate_self_signed", "certificate_untrusted", "certificate_of_other_name", "certificate_without_chain", "not_http", None]
 
 
 class DeliveryAttempt(TypedDict):

@@ -233,6 +233,7 @@ const attemptErrorsPt: Record<AttemptErrorCode, string> = {
   head_too_long: 'Cabeçalhos da resposta longos demais',
   certificate_expired: 'O certificado do endpoint expirou',
   certificate_self_signed: 'O certificado do endpoint é autoassinado',
+  certificate_untrusted: 'O certificado do endpoint foi assinado por uma autoridade não confiável',
   certificate_of_other_name: 'O certificado do endpoint é de outro domínio',
   certificate_without_chain: 'Falta a cadeia do certificado do endpoint',
   not_http: 'A resposta não é HTTP',
