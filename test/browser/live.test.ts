@@ -137,11 +137,16 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await page.getByRole('button', { name: 'Add an endpoint' }).click()
     const url = page.getByRole('dialog').getByLabel('URL')
     await url.fill('https://shop.example.com/hook')
-    await page.route(/\/webhook-endpoint\?/, async (route) => await route.abort())
+    // An answer that the SDK does not wait to repeat.
+    await page.route(/\/webhook-endpoint\?/, async (route) => await route.fulfill({ status: 404 }))
     const notUpdated = page.getByText(/could not be updated and may be out of date/)
+    // As when the person returns to the tab: the screen asks again at once.
+    const returnToTab = async () => await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
+    await returnToTab()
     await notUpdated.waitFor()
     expect(await url.inputValue()).toBe('https://shop.example.com/hook')
     await page.unrouteAll({ behavior: 'wait' })
+    await returnToTab()
     await notUpdated.waitFor({ state: 'detached' })
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
   })
