@@ -13,8 +13,13 @@ export async function findClearingBalances(db: Db | Tx): Promise<Map<string, num
   )
 }
 
-/** The part that may still be sent: what each acquirer holds, minus withdrawals to be sent or in progress. */
+/**
+ * The part that may still be sent: what each acquirer holds, minus withdrawals to be sent or in progress. Only one
+ * transaction at a time gets the answer, until it ends: the next one must see the withdrawal that it inserts. The caller
+ * takes no further lock that another such transaction may hold.
+ */
 export async function findPayableBalances(tx: Tx): Promise<Map<string, number>> {
+  await tx.query(sql`select pg_advisory_xact_lock(hashtextextended('payable balances', 0))`)
   return toMap(
     await tx.query<{ account: string; cents: number }>(sql`
       select account, sum(cents)::bigint as cents from (

@@ -5,6 +5,8 @@ import { explainRecord } from '../../src/explain/explain.ts'
 import { toTxid } from '../../src/pix/ids.ts'
 import { expiryGraceMs } from '../../src/transactions/check.ts'
 import { findBreaches } from '../../src/verification.ts'
+import { type CreatedWithdrawal, createWithdrawal } from '../../src/withdrawals/create.ts'
+import type { CreateWithdrawalInput } from '../../src/withdrawals/schema.ts'
 import { manualClock } from '../support/clock.ts'
 import { type Gateway, openGateway, openPsp, type Psp, setBehaviour } from '../support/gateway.ts'
 import { txidOf } from '../support/simulator.ts'
@@ -226,6 +228,38 @@ describe('outgoing money', () => {
     expect(refused.body.detail).toContain('is more than any payout account has free at the moment')
     expect(other.requests.filter(isPayout)).toEqual([])
     await alone.stop()
+    await Promise.all([one.close(), other.close()])
+  })
+
+  it('of two merchants at once does not exceed what one acquirer holds', async () => {
+    const [one, other] = await Promise.all([openPsp('one', clock), openPsp('other', clock)])
+    const first = await openGateway([one, other], { clock })
+    const second = await openGateway([other, one], { clock, beside: first })
+    await payInto(one, 20_000, first)
+    await payInto(other, 20_000, second)
+    const { db, acquirers } = first
+    const callers = await db.query<{ merchantId: string; clientId: string }>(sql`
+      select merchant_id as "merchantId", client_id as "clientId" from clients`)
+    let created: Promise<CreatedWithdrawal[]> = Promise.resolve([])
+    await db.transaction(async (tx) => {
+      // Both have read what the acquirers hold, or wait for that, before either inserts.
+      await tx.query(sql`lock table withdrawals in share row exclusive mode`)
+      created = Promise.all(
+        callers.map(async (caller) => {
+          const input = withdrawalBody({ amount: 15_000 }) as CreateWithdrawalInput
+          return await createWithdrawal({ db, clock, acquirers }, { ...caller, by: null, input })
+        }),
+      )
+      const countWaiting = async () =>
+        (
+          await db.query(sql`
+            select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+        ).length
+      await eventually(async () => (await countWaiting()) === 2)
+    })
+    expect((await created).map(({ row }) => row.acquirer).sort()).toEqual(['one', 'other'])
+    await second.end()
+    await first.stop()
     await Promise.all([one.close(), other.close()])
   })
 

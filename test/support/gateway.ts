@@ -140,11 +140,18 @@ export type Gateway = {
   stop(): Promise<void>
 }
 
-type Options = { clock: ManualClock; routes?: RouteSettings[]; successorOf?: Gateway }
+type Options = {
+  clock: ManualClock
+  routes?: RouteSettings[]
+  /** Continues with its database and its merchant. */
+  successorOf?: Gateway
+  /** Another service on its database, with another merchant. */
+  beside?: Gateway
+}
 
 /** The whole gateway, with these PSPs as its acquirers: its API without a socket, its worker, a real PostgreSQL. */
-export async function openGateway(psps: Psp[], { clock, routes = [], successorOf }: Options): Promise<Gateway> {
-  const database = successorOf?.database ?? (await createTestDatabase())
+export async function openGateway(psps: Psp[], { clock, routes = [], successorOf, beside }: Options): Promise<Gateway> {
+  const database = (successorOf ?? beside)?.database ?? (await createTestDatabase())
   const { db } = database
   // The same key each time, like the client's ids, so that values derived from them are the same too.
   const key = parseSecretKey('A'.repeat(43))
@@ -190,7 +197,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     workOn: worker.workOn,
     timedJobs: () => worker.timedJobs,
   })
-  const client = successorOf?.client ?? (await addClient(database, { clock, key }))
+  const client = successorOf?.client ?? (await addClient(database, { clock, key }, beside ? 'another-shop' : 'a-shop'))
   const token = await app.inject({
     method: 'POST',
     url: '/auth/token',
@@ -250,8 +257,16 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
   }
 }
 
-async function addClient({ db }: TestDatabase, deps: { clock: ManualClock; key: SecretKey }) {
-  const merchantId = '0b6a3a52-8d0c-4a55-9d0b-6f3f3f0f7a11'
-  const input = { name: 'A shop', scopes: [...scopes], clientId: 'a-shop', merchantId }
+const merchantIds = {
+  'a-shop': '0b6a3a52-8d0c-4a55-9d0b-6f3f3f0f7a11',
+  'another-shop': '1c7b4b63-9e1d-4b66-8e1c-7a4a4a1a8b22',
+}
+
+async function addClient(
+  { db }: TestDatabase,
+  deps: { clock: ManualClock; key: SecretKey },
+  clientId: keyof typeof merchantIds,
+) {
+  const input = { name: 'A shop', scopes: [...scopes], clientId, merchantId: merchantIds[clientId] }
   return await db.transaction(async (tx) => await createMerchant(tx, deps, input))
 }
