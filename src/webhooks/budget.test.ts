@@ -99,6 +99,14 @@ describe('the budget', () => {
     expect(stateAfter([slow, slow, slow])).toEqual({ window: 4, capacity: 3 })
   })
 
+  it('does not enlarge the window of a receiver that hung when it answers slowly', () => {
+    expect(stateAfter([hung, hung, slow])).toEqual({ window: 1, capacity: 0 })
+    expect(stateAfter([hung, slow, quick])).toEqual({ window: 3, capacity: 2 })
+    const budget = create()
+    for (const how of [hung, slow]) answer(budget, 'a', how)
+    expect(budget.reserve('a')).toBe(false)
+  })
+
   it('grows with quick responses up to the limit', () => {
     expect(stateAfter(Array.from({ length: 50 }, () => quick))).toEqual({ window: 16, capacity: 15 })
   })

@@ -55,8 +55,8 @@ type Receiver = {
 /**
  * Shares the capacity of one process among receivers. A receiver that hangs, or one with a hundred thousand deliveries
  * due, delays no other: its window halves with each time-out, down to one, and with each slow response, down to the
- * initial window, and grows with each quick response. A delivery is leased from its claim until its attempt is
- * recorded, and in flight from the request to the response.
+ * initial window, and grows with each quick response. A slow response leaves a window below the initial one as it is. A
+ * delivery is leased from its claim until its attempt is recorded, and in flight from the request to the response.
  */
 export function createBudget(limits: {
   perReceiverMax: number
@@ -119,7 +119,10 @@ export function createBudget(limits: {
       state.inFlight -= 1
       state.isImmediate = durationMs <= immediateMs
       if (durationMs <= limits.quickMs) state.window = Math.min(limits.perReceiverMax, state.window + 1)
-      if (durationMs >= slowMs || hung) state.window = Math.max(hung ? 1 : initialWindow, Math.floor(state.window / 2))
+      if (durationMs >= slowMs || hung) {
+        const least = hung ? 1 : Math.min(initialWindow, state.window)
+        state.window = Math.max(least, Math.floor(state.window / 2))
+      }
     },
     /** Deliveries that were claimed ahead for the receiver could not start in time. */
     markSlow(receiver: string): void {
