@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { attemptErrors, describeFailure, describeStatus, toAttemptErrorCode } from './attempt-errors.ts'
+import { attemptErrors, describeFailure, describeStatus, isTimeout, toAttemptErrorCode } from './attempt-errors.ts'
 
 const failure = (code: string) => describeFailure(Object.assign(new Error(code), { code }))
 
@@ -11,6 +11,13 @@ it('distinguishes a self-signed certificate from one of an authority that is not
 it('names the code of an unknown failure', () => {
   expect(failure('ERR_SSL_SOMETHING')).toBe('The connection failed (ERR_SSL_SOMETHING)')
   expect(toAttemptErrorCode(failure('ERR_SSL_SOMETHING'))).toBeNull()
+})
+
+it('counts an answer, a connection and a DNS server that took too long as time-outs, and no other failure', () => {
+  expect(isTimeout(attemptErrors.no_answer)).toBe(true)
+  expect(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT', 'ETIMEOUT'].map(failure).map(isTimeout)).toEqual([true, true, true])
+  expect(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ERR_OTHER'].map(failure).some(isTimeout)).toBe(false)
+  expect([describeStatus(504), describeStatus(204)].some(isTimeout)).toBe(false)
 })
 
 it('names only statuses with an address to follow a redirect', () => {

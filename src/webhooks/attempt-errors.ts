@@ -37,6 +37,12 @@ export function toAttemptErrorCode(error: string | null): AttemptErrorCode | nul
   return error === null ? null : (codes.get(error) ?? null)
 }
 
+/** Whether nothing answered in time: the receiver, the host of one of its addresses, or its DNS server. */
+export function isTimeout(error: string | null): boolean {
+  const code = toAttemptErrorCode(error)
+  return code === 'no_answer' || code === 'connection_timeout' || code === 'name_server_timeout'
+}
+
 /** Other 3xx statuses, such as 304, give no address to follow. */
 const redirects = new Set([301, 302, 303, 307, 308])
 

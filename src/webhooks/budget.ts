@@ -113,7 +113,7 @@ export function createBudget(limits: {
       state.inFlight += 1
       return true
     },
-    /** `hung`: the receiver did not respond before the deadline. */
+    /** `hung`: the attempt timed out, see `isTimeout` of attempt-errors.ts. */
     end(receiver: string, { durationMs, hung }: { durationMs: number; hung: boolean }): void {
       const state = stateOf(receiver)
       state.inFlight -= 1

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Webhook } from 'standardwebhooks'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { deliveryFixture } from '../../test/support/delivery-fixture.ts'
 import { eventually } from '../../test/support/webhooks.ts'
 import type { RecordVersion } from './payload.ts'
@@ -148,6 +149,30 @@ describe('a delivery', () => {
     expect(errors.get(hanging.url)).toBe('No answer in time')
     expect(errors.get(breaking.url)).toBe('The connection was closed before an answer')
     expect(errors.get(closed.url)).toBe('The connection was refused')
+  })
+
+  it('sends a receiver fewer requests after a connection timed out', async () => {
+    await setUp()
+    const sockets: Socket[] = []
+    // Closes the first connection at once, which is a quick failure. The others never get an answer to their TLS.
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      if (sockets.push(socket) === 1) socket.destroy()
+    })
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    onTestFinished(() => {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    })
+    const receiver = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+    await enqueue(`${receiver}/hook`)
+    const worker = work({ quickMs: minute })
+    await untilAttempts(1)
+    expect(worker.reserve(receiver)).not.toBeNull()
+    clock.advance(5 * second)
+    await untilAttempts(2)
+    expect((await deliveries())[0]?.last_error).toBe('The connection timed out')
+    expect(worker.reserve(receiver)).toBeNull()
   })
 
   it('fails when the response headers trickle in beyond the deadline', async () => {

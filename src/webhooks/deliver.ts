@@ -10,6 +10,7 @@ import type { SecretKey } from '../lib/secrets.ts'
 import { createPollPause, createSignal } from '../lib/signal.ts'
 import { findTrace, inSpan, type SpanOptions, traceHeaders } from '../lib/spans.ts'
 import { type Answer, createSender } from './attempt.ts'
+import { isTimeout } from './attempt-errors.ts'
 import { createBudget, type Kind } from './budget.ts'
 import { type DeliveryOptions, defaults } from './deliver-options.ts'
 import { createDialler } from './dial.ts'
@@ -352,7 +353,7 @@ export function startDeliveries(deps: Deps): Deliveries {
       },
     )
     const answeredAt = performance.now()
-    budget.end(receiver, { durationMs: answer.durationMs, hung: answer.outcome === 'hung' })
+    budget.end(receiver, { durationMs: answer.durationMs, hung: isTimeout(answer.error) })
     // Not before undici has taken its connection back, or it opens another.
     setImmediate(() => begin(receiver))
     try {
