@@ -15,7 +15,7 @@ const languages = [
 
 export type Sample = { title: string; fence: string; text: string }
 
-/** Of each operation, its samples by their language. */
+/** The samples of each operation by its `operationId`, in the order of `languages`. */
 export type Samples = Map<string, Sample[]>
 
 export function readSamples(): Samples {
