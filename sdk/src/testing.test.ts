@@ -101,6 +101,31 @@ it('answers 204 to webhooks that verify and keeps them, and 401 to others', asyn
   }
 })
 
+it('rejects with the error of a condition that throws, and keeps receiving', async () => {
+  const receiver = await createWebhookReceiver({ secret })
+  try {
+    const event = createTestEvent('withdrawal.processed')
+    const send = async () => {
+      const { headers, body } = await signWebhook(secret, event)
+      return (await fetch(receiver.url, { method: 'POST', headers, body })).status
+    }
+    const fails = () => {
+      throw new TypeError('It has no such field.')
+    }
+    const failing = receiver.waitFor('withdrawal.processed', fails)
+    const waiting = receiver.waitFor('withdrawal.processed')
+    const outcome = expect(failing).rejects.toThrow('It has no such field.')
+    expect(await send()).toBe(204)
+    await outcome
+    expect(await waiting).toEqual(event)
+    // Now the event is there before the call.
+    await expect(receiver.waitFor('withdrawal.processed', fails)).rejects.toThrow('It has no such field.')
+    expect(await send()).toBe(204)
+  } finally {
+    await receiver.close()
+  }
+})
+
 it('answers 413 to a webhook that is too large', async () => {
   const receiver = await createWebhookReceiver({ secret })
   try {

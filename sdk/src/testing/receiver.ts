@@ -17,7 +17,8 @@ export type WebhookReceiver = {
   /** Errors of the webhooks that did not verify. */
   refused: WebhookVerificationError[]
   /**
-   * The first event of this type that fits, received already or within the time limit. Rejects if none arrives in time.
+   * Resolves with the first event of this type for which `fits` returns true. Events that arrived before the call count
+   * too. Rejects if there is none within the time limit, or with the error that `fits` throws.
    */
   waitFor<Type extends WebhookEventType>(
     type: Type,
@@ -78,10 +79,14 @@ export async function createWebhookReceiver(options: Options): Promise<WebhookRe
           checks.delete(check)
         }
         const check = () => {
-          const found = events.find((event): event is WebhookEventOf<typeof type> => isOf(event, type) && fits(event))
-          if (!found) return
+          try {
+            const found = events.find((event): event is WebhookEventOf<typeof type> => isOf(event, type) && fits(event))
+            if (!found) return
+            resolve(found)
+          } catch (error) {
+            reject(error)
+          }
           end()
-          resolve(found)
         }
         const timer = setTimeout(() => {
           end()
