@@ -68,7 +68,7 @@ export async function moveTime(client: pg.PoolClient, { chargeIds, payoutIds, se
       chargeIds,
       `update simulator.charges set created_at = created_at - (${expiry} - ${earlier(expiry)})
        where id = any ($1::uuid[]) and ${expiry} > $2
-         and not exists (select from simulator.pix where charge_id = charges.id)
+         and not exists (select from simulator.pix where charge_id = charges.id and names_charge)
        returning txid as id, ${expiry} <= $2 as "isDue"`,
     ),
     payments: await change<Named & { behaviours: string[] }>(
