@@ -90,7 +90,7 @@ export async function moveTime(client: pg.PoolClient, { chargeIds, payoutIds, se
       `update simulator.disputes set
          opened_at = case when opened_at > $2 then ${earlier('opened_at')} else opened_at end,
          changed_at = case when opened_at > $2 then ${earlier('opened_at')} else changed_at end,
-         deadline_at = case when opened_at > $2 then deadline_at else ${earlier(deadline)} end,
+         deadline_at = case when state = 'open' and opened_at <= $2 then ${earlier(deadline)} else deadline_at end,
          return_settles_at = case when return_settles_at > $2 then ${earlier('return_settles_at')} else return_settles_at end
        where ${ofCharges} and (return_settles_at > $2 or (state = 'open' and ${deadline} > $2))
        returning id, (return_settles_at <= $2 or ${deadline} <= $2 or (opened_at = $2 and changed_at = $2)) as "isDue"`,

@@ -34,3 +34,41 @@ describe('a charge', () => {
     expect(await advance(txid, 3600)).toMatchObject({ charges: 0 })
   })
 })
+
+describe('the deadline of a dispute', () => {
+  const day = 86_400
+  const disputed = async () => {
+    const txid = txidOf(next++)
+    const paid = await simulator.pay({ uri: await simulator.charge(txid) })
+    const opened = paid.ok ? await simulator.openDispute({ endToEndId: paid.endToEndId }) : paid
+    if (!opened.ok) throw new Error(opened.message)
+    return { txid, id: opened.id }
+  }
+  const deadlineOf = async (id: string) => {
+    const now = simulator.clock.now().getTime()
+    const query = { inicio: new Date(now - 30 * day * 1000).toISOString(), fim: new Date(now).toISOString() }
+    const { infracoes } = (await simulator.request('GET', '/v2/gn/infracoes', { query })).body
+    type Listed = { idInfracao: string; dadosAnalise: { prazoFinalizacao: string } }
+    const found = (infracoes as Listed[]).find((one) => one.idInfracao === id)
+    return Date.parse(found?.dadosAnalise.prazoFinalizacao ?? '')
+  }
+
+  it('comes closer while the dispute is open', async () => {
+    const { txid, id } = await disputed()
+    const before = await deadlineOf(id)
+    await advance(txid, 2 * day)
+    expect(await deadlineOf(id)).toBe(before - 2 * day * 1000)
+  })
+
+  it.each([
+    ['before', 0],
+    ['after', 8 * day],
+  ])('stays as it was when the dispute is accepted %s it', async (_, seconds) => {
+    const { txid, id } = await disputed()
+    const before = await deadlineOf(id)
+    simulator.clock.advance(seconds * 1000)
+    await simulator.decideDispute({ reference: id, decision: 'accept' })
+    expect(await advance(txid, 3600)).toMatchObject({ disputes: 1, returns: 1 })
+    expect(await deadlineOf(id)).toBe(before)
+  })
+})
