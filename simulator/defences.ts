@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
+import { hasForbiddenCharacters } from '../src/lib/text.ts'
 import { type DefenceRow, findDefenceOf, insertDefence, insertDefenceFile, listDefenceFiles } from './defences-store.ts'
 import { analysisMs } from './disputes-list.ts'
 import { lockDispute } from './disputes-store.ts'
@@ -8,7 +9,7 @@ import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Vio
 import type { Network } from './network.ts'
 import { inTransaction } from './transaction.ts'
 
-/** In characters. A person at the bank can do nothing with less. */
+/** The shortest text, in characters. A person at the bank cannot decide on less. */
 const textMin = 20
 const textMax = 5000
 const filesMax = 10
@@ -41,6 +42,7 @@ export async function putDefenceFile(
   const body = parseJson(request.body)
   if (![reference, defenceId, fileId].every((id) => uuidShape.test(id))) return unknown()
   if (!FileRequest.Check(body)) return invalid('O arquivo não respeita o schema.', 'arquivo')
+  if (hasForbiddenCharacters(body.nome)) return invalid('O nome contém caracteres de controle.', 'nome')
   const content = Buffer.from(body.conteudo, 'base64')
   if (content.length > fileBytesMax) return invalid('O arquivo tem mais de 5 MB.', 'conteudo')
   if (createHash('sha256').update(content).digest('hex') !== body.sha256)
@@ -62,6 +64,8 @@ export async function putDefence(
   const body = parseJson(request.body)
   if (![reference, defenceId].every((id) => uuidShape.test(id))) return unknown()
   if (!DefenceRequest.Check(body)) return invalid('A defesa não respeita o schema.', 'defesa')
+  if (hasForbiddenCharacters(body.justificativa.replace(/[\t\n\r]/g, '')))
+    return invalid('A justificativa contém caracteres de controle.', 'justificativa')
   const now = network.clock.now()
   return await inTransaction(network.pool, async (client) => {
     const dispute = await lockDispute(client, reference)
