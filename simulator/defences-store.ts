@@ -12,14 +12,19 @@ export type DefenceRow = {
   receivedAt: Date
 }
 
-export async function insertDefence(client: pg.PoolClient, row: Omit<DefenceRow, 'protocol'>): Promise<DefenceRow> {
+/** Null if another dispute has a defence with this id. The caller holds the lock of the dispute, which has none yet. */
+export async function insertDefence(
+  client: pg.PoolClient,
+  row: Omit<DefenceRow, 'protocol'>,
+): Promise<DefenceRow | null> {
   const { rows } = await client.query<{ protocol: string }>({
     text: `
       insert into simulator.defences (id, dispute_id, text, files, received_at) values ($1, $2, $3, $4, $5)
+      on conflict (id) do nothing
       returning protocol::text as protocol`,
     values: [row.id, row.disputeId, row.text, row.files, row.receivedAt.toISOString()],
   })
-  return { ...row, protocol: Number(rows[0]?.protocol) }
+  return rows[0] ? { ...row, protocol: Number(rows[0].protocol) } : null
 }
 
 export async function findDefenceOf(client: pg.PoolClient, disputeId: string): Promise<DefenceRow | null> {

@@ -39,6 +39,16 @@ describe('a defence', () => {
     expect(answer).toMatchObject({ status: 422, body: { violacoes: [{ propriedade: 'justificativa' }] } })
   })
 
+  it('is refused under the id of another dispute’s defence', async () => {
+    const [one, other, id] = [await disputed(), await disputed(), randomUUID()]
+    const first = await putDefence(one, id)
+    expect(first.status).toBe(201)
+    const answer = await putDefence(other, id)
+    expect(answer).toMatchObject({ status: 422, body: { detail: expect.stringContaining('outra infração') } })
+    expect(await putDefence(one, id)).toEqual({ ...first, status: 200 })
+    expect((await putDefence(other, randomUUID())).status).toBe(201)
+  })
+
   it('may have several lines', async () => {
     expect((await putDefence(await disputed(), randomUUID(), `${text}\r\n\n\tEntrega`)).status).toBe(201)
   })

@@ -54,7 +54,7 @@ export async function putDefenceFile(
 
 /**
  * `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}`. A dispute has one defence. A repeat with the same `idDefesa` gets the
- * first response's body again; another `idDefesa` is refused.
+ * first response's body again; another `idDefesa`, or that of another dispute's defence, is refused.
  */
 export async function putDefence(
   network: Network,
@@ -83,7 +83,10 @@ export async function putDefence(
     const received = new Set(await listDefenceFiles(client, defenceId))
     if (!body.arquivos.every((id) => received.has(id))) return invalid('Um arquivo não foi enviado.', 'arquivos')
     const row = { id: defenceId, disputeId: reference, text: body.justificativa, files: body.arquivos, receivedAt: now }
-    return json(201, toAnswer(await insertDefence(client, row)))
+    const inserted = await insertDefence(client, row)
+    return inserted
+      ? json(201, toAnswer(inserted))
+      : problem('DefesaInvalida', 'O idDefesa já foi usado para outra infração.')
   })
 }
 
