@@ -49,6 +49,15 @@ describe('a defence', () => {
     expect((await putDefence(other, randomUUID())).status).toBe(201)
   })
 
+  it('has ids without case', async () => {
+    const [reference, id, file] = [await disputed(), randomUUID(), randomUUID()]
+    const [bigId, bigFile] = [id.toUpperCase(), file.toUpperCase()]
+    expect((await putFile(reference, bigId, bigFile)).body).toMatchObject({ idArquivo: file })
+    const first = await putDefence(reference, bigId, text, [bigFile])
+    expect(first).toMatchObject({ status: 201, body: { idDefesa: id } })
+    expect(await putDefence(reference.toUpperCase(), bigId, text, [file])).toEqual({ ...first, status: 200 })
+  })
+
   it('may have several lines', async () => {
     expect((await putDefence(await disputed(), randomUUID(), `${text}\r\n\n\tEntrega`)).status).toBe(201)
   })

@@ -35,11 +35,13 @@ export type DefenceIds = { reference: string; defenceId: string }
 /** `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}/arquivos/{idArquivo}`. A repeat under the same id stores nothing. */
 export async function putDefenceFile(
   network: Network,
-  { reference, defenceId }: DefenceIds,
-  fileId: string,
+  ids: DefenceIds,
+  file: string,
   request: HttpRequest,
 ): Promise<HttpResponse> {
   const body = parseJson(request.body)
+  const { reference, defenceId } = toStored(ids)
+  const fileId = file.toLowerCase()
   if (![reference, defenceId, fileId].every((id) => uuidShape.test(id))) return unknown()
   if (!FileRequest.Check(body)) return invalid('O arquivo não respeita o schema.', 'arquivo')
   if (hasForbiddenCharacters(body.nome)) return invalid('O nome contém caracteres de controle.', 'nome')
@@ -56,12 +58,9 @@ export async function putDefenceFile(
  * `PUT /v2/gn/infracoes/{id}/defesa/{idDefesa}`. A dispute has one defence. A repeat with the same `idDefesa` gets the
  * first response's body again; another `idDefesa`, or that of another dispute's defence, is refused.
  */
-export async function putDefence(
-  network: Network,
-  { reference, defenceId }: DefenceIds,
-  request: HttpRequest,
-): Promise<HttpResponse> {
+export async function putDefence(network: Network, ids: DefenceIds, request: HttpRequest): Promise<HttpResponse> {
   const body = parseJson(request.body)
+  const { reference, defenceId } = toStored(ids)
   if (![reference, defenceId].every((id) => uuidShape.test(id))) return unknown()
   if (!DefenceRequest.Check(body)) return invalid('A defesa não respeita o schema.', 'defesa')
   if (hasForbiddenCharacters(body.justificativa.replace(/[\t\n\r]/g, '')))
@@ -81,13 +80,19 @@ export async function putDefence(
     if (body.justificativa.trim().length < textMin)
       return invalid(`A justificativa tem no mínimo ${textMin} caracteres.`, 'justificativa')
     const received = new Set(await listDefenceFiles(client, defenceId))
-    if (!body.arquivos.every((id) => received.has(id))) return invalid('Um arquivo não foi enviado.', 'arquivos')
-    const row = { id: defenceId, disputeId: reference, text: body.justificativa, files: body.arquivos, receivedAt: now }
+    const files = body.arquivos.map((id) => id.toLowerCase())
+    if (!files.every((id) => received.has(id))) return invalid('Um arquivo não foi enviado.', 'arquivos')
+    const row = { id: defenceId, disputeId: reference, text: body.justificativa, files, receivedAt: now }
     const inserted = await insertDefence(client, row)
     return inserted
       ? json(201, toAnswer(inserted))
       : problem('DefesaInvalida', 'O idDefesa já foi usado para outra infração.')
   })
+}
+
+/** The ids as PostgreSQL returns them. The case of a UUID has no meaning. */
+function toStored({ reference, defenceId }: DefenceIds): DefenceIds {
+  return { reference: reference.toLowerCase(), defenceId: defenceId.toLowerCase() }
 }
 
 function toAnswer({ id, protocol, receivedAt }: DefenceRow) {
@@ -103,4 +108,4 @@ function invalid(razao: string, propriedade: string): HttpResponse {
   return problem('DefesaInvalida', razao, violacoes)
 }
 
-const uuidShape = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
+const uuidShape = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
