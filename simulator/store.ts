@@ -263,10 +263,14 @@ export async function removeCharge(pool: pg.Pool, { id, now }: { id: string; now
   })
 }
 
-/** The txid of the charge after this one, in an unpredictable order. Null after the last. */
+/** The txid of the charge after this one, in an unpredictable order; after the last, the first. Null if it is alone. */
 export async function findNextTxid(pool: pg.Pool, id: string): Promise<string | null> {
-  const { rows } = await pool.query<{ txid: string }>({
-    text: `select txid from simulator.charges where id > $1 order by id limit 1`,
+  const { rows } = await pool.query<{ txid: string | null }>({
+    text: `
+      select coalesce(
+        (select txid from simulator.charges where id > $1 order by id limit 1),
+        (select txid from simulator.charges where id < $1 order by id limit 1)
+      ) as txid`,
     values: [id],
   })
   return rows[0]?.txid ?? null

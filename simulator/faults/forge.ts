@@ -9,8 +9,8 @@ export type ReportedPix = { endToEndId: string; txid?: string }
 const otherReceiverKey = 'c2a6d1a5-0f8e-4d6c-9d1c-5d4b6a3f7e90'
 
 /**
- * Callbacks that an attacker who knows the callback address could forge from a real payment: a payment that does not
- * exist, the same payment for another charge (if there is one), and a payment to another receiver.
+ * Returns false payments, as an attacker who knows the callback address could send them: a payment that does not exist,
+ * the real payment with the txid of another charge (if there is one), and a payment to another receiver's key.
  */
 export async function forge<Pix extends ReportedPix>(network: Network, pix: Pix): Promise<object[]> {
   const newId = () => newEndToEndId({ ispb: pix.endToEndId.slice(1, 9), at: network.clock.now() })
