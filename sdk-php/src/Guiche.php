@@ -81,8 +81,9 @@ final class Guiche
         ?TokenStore $tokenStore = null,
         ?\Closure $sleep = null,
     ) {
+        $serviceUrl = self::readBaseUrl($baseUrl);
         $sender = new Sender(
-            baseUrl: self::readBaseUrl($baseUrl),
+            baseUrl: $serviceUrl,
             transport: $transport ?? new CurlTransport(),
             timeoutMs: $timeoutMs,
             maxRetries: $maxRetries,
@@ -92,7 +93,7 @@ final class Guiche
         );
         $tokens = match (true) {
             $accessToken !== null => new GivenTokens($accessToken),
-            ($clientId ?? '') !== '' && ($clientSecret ?? '') !== '' => new ClientCredentials($sender, $clientId, $clientSecret, $tokenStore),
+            ($clientId ?? '') !== '' && ($clientSecret ?? '') !== '' => new ClientCredentials($sender, $serviceUrl, $clientId, $clientSecret, $tokenStore),
             default => throw new \InvalidArgumentException('Guiche needs clientId and clientSecret, or accessToken. Is an environment variable missing?'),
         };
         $client = new Client($sender, $tokens);

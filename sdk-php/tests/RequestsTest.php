@@ -228,6 +228,11 @@ final class RequestsTest extends TestCase
         self::assertStringNotContainsString('a-s', (string) array_key_first($store->tokens));
         $transport->guiche(store: $store)->transactions->create(['amount' => 1]);
         self::assertSame(['token-2'], array_column($store->tokens, 'token'));
+        // Another service with the same credentials, such as a copy of the database.
+        $copy = new FakeTransport([FakeTransport::created()]);
+        (new Guiche('https://copy.example.com', 'a-shop', 'a-secret', transport: $copy, tokenStore: $store))->transactions->create(['amount' => 1]);
+        self::assertSame(1, $copy->tokens);
+        self::assertSame(['token-2', 'token-1'], array_column($store->tokens, 'token'));
     }
 
     public function testARefusedTokenThatTheStoreHasLostIsRenewed(): void

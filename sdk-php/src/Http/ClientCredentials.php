@@ -20,6 +20,7 @@ final class ClientCredentials implements Tokens
 
     public function __construct(
         private readonly Sender $sender,
+        private readonly string $baseUrl,
         private readonly string $clientId,
         #[\SensitiveParameter] private readonly string $clientSecret,
         private readonly ?TokenStore $store,
@@ -46,10 +47,10 @@ final class ClientCredentials implements Tokens
         }
     }
 
-    /** Another client or another secret has another token. The key reveals neither. */
+    /** Each combination of service, client and secret has its own token. The key does not reveal them. */
     private function storeKey(): string
     {
-        return 'guiche_token_' . substr(hash_hmac('sha256', $this->clientId, $this->clientSecret), 0, 32);
+        return 'guiche_token_' . substr(hash_hmac('sha256', "$this->baseUrl\n$this->clientId", $this->clientSecret), 0, 32);
     }
 
     /**
