@@ -1,4 +1,6 @@
 import { cents, toReais } from '../src/lib/money.ts'
+import { notifyReceiver } from './callbacks.ts'
+import type { Behaviour } from './faults/traits.ts'
 import { type HttpRequest, type HttpResponse, json, problem, type Violation } from './http.ts'
 import { toChargeId } from './location.ts'
 import type { Network } from './network.ts'
@@ -61,6 +63,13 @@ export function toPix(pix: PixRow, now: Date) {
     },
     ...(returns.length > 0 && { devolucoes: returns.map((one) => toDevolucao(one, now)) }),
   }
+}
+
+/** Sends the receiver a callback about a Pix with its returns, as they are now. None before the PSP shows the Pix. */
+export async function notifyOfPix(network: Network, endToEndId: string, behaviours?: Behaviour[]): Promise<void> {
+  const now = network.clock.now()
+  const pix = await findPix(network.pool, endToEndId, now)
+  if (pix) await notifyReceiver(network, toPix(pix, now), behaviours)
 }
 
 type PixQuery = { filter: PixFilter; page: Page }

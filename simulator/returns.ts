@@ -1,13 +1,11 @@
 import { type Cents, cents, fromReais, toReais } from '../src/lib/money.ts'
 import { newReturnId } from '../src/pix/ids.ts'
-import { notifyReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
 import { timeoutResponse } from './disturb.ts'
 import { rejectionOf } from './faults/profile.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
 import { type Network, waitUnlessClosed } from './network.ts'
-import { toPix } from './pix.ts'
-import { findPix } from './pix-store.ts'
+import { notifyOfPix } from './pix.ts'
 import { receiverAccount } from './receiver-account.ts'
 import { findReturn, insertReturn, type ReturnRow } from './returns-store.ts'
 import { notifyWhenSettled, slowMs, stateOf } from './settlement.ts'
@@ -69,11 +67,7 @@ export async function getReturn(
 
 /** Sends the receiver a callback about the Pix with all its returns when this one is settled. */
 export function notifyOfReturn(network: Network, row: ReturnRow): void {
-  notifyWhenSettled(network, row, async () => {
-    const now = network.clock.now()
-    const pix = await findPix(network.pool, row.endToEndId, now)
-    if (pix) await notifyReceiver(network, toPix(pix, now))
-  })
+  notifyWhenSettled(network, row, async () => await notifyOfPix(network, row.endToEndId))
 }
 
 const refusals = {

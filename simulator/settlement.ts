@@ -23,14 +23,18 @@ export function stateOf(settlement: Settlement, now: Date): SettlementState {
 }
 
 /**
- * Calls `notify` shortly after `settlement.settlesAt`, if this process still runs then. Otherwise the client finds out
- * by a query. If `advance` in time.ts makes the money due earlier, it sends the callback itself, and this timer sends it
- * again after the original time: a PSP may also send a callback twice.
+ * Calls `notify` shortly after `settlesAt`, if this process still runs then. Otherwise the client finds out by a query.
+ * If `advance` in time.ts makes the money due earlier, it sends the callback itself, and this timer sends it again
+ * after the original time: a PSP may also send a callback twice. So `notify` must read what is stored then.
  */
-export function notifyWhenSettled(network: Network, settlement: Settlement, notify: () => Promise<void>): void {
+export function notifyWhenSettled(
+  network: Network,
+  { settlesAt }: Pick<Settlement, 'settlesAt'>,
+  notify: () => Promise<void>,
+): void {
   network.inBackground(async () => {
-    const inMs = Math.max(0, settlement.settlesAt.getTime() - network.clock.now().getTime())
+    const inMs = Math.max(0, settlesAt.getTime() - network.clock.now().getTime())
     if (!(await waitUnlessClosed(network, Math.min(timerMsMax, inMs + callbackPauseMs)))) return
-    if (stateOf(settlement, network.clock.now()) !== 'processing') await notify()
+    if (network.clock.now() >= settlesAt) await notify()
   })
 }

@@ -10,17 +10,18 @@ import { type FaultProfileInput, openFaultProfile, toProfileView } from './fault
 import { readTruth, type Truth } from './faults/truth.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import { parseBaseUrl } from './location.ts'
-import { type Log, type Network, type SendCallback, timerMsMax, waitUnlessClosed } from './network.ts'
+import type { Log, Network, SendCallback } from './network.ts'
 import { createScopeReader } from './oauth.ts'
 import { pay } from './pay.ts'
 import { newSigningJwk, readSigningJwk } from './payload.ts'
 import { returnPayout } from './payouts.ts'
-import { toPix } from './pix.ts'
+import { notifyOfPix, toPix } from './pix.ts'
 import { countPix, insertPixes, listPix, type NewPix, type PixRow } from './pix-store.ts'
 import { plain, type Quirks } from './quirks.ts'
 import { receiverKey } from './receiver-account.ts'
 import { route } from './route.ts'
 import type { Controls } from './sandbox.ts'
+import { notifyWhenSettled } from './settlement.ts'
 import { openShared } from './shared.ts'
 import {
   type ChargeRow,
@@ -98,11 +99,13 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
   }
 
   function notifyInBackground(pix: NewPix) {
-    inBackground(async () => {
-      const inMs = (pix.shownAt?.getTime() ?? 0) - network.clock.now().getTime()
-      if (inMs > 0 && !(await waitUnlessClosed(network, Math.min(timerMsMax, inMs)))) return
-      await notifyReceiver(network, toPix({ ...pix, returns: [] }, network.clock.now()), pix.behaviours)
-    })
+    const { endToEndId, shownAt, behaviours } = pix
+    if (shownAt === null) {
+      const reported = toPix({ ...pix, returns: [] }, network.clock.now())
+      inBackground(async () => await notifyReceiver(network, reported, behaviours))
+    } else {
+      notifyWhenSettled(network, { settlesAt: shownAt }, async () => await notifyOfPix(network, endToEndId, behaviours))
+    }
   }
 
   function inBackground(work: () => Promise<void>) {

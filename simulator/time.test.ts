@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { manualClock } from '../test/support/clock.ts'
 import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
 import { type TestSimulator, testSimulator, txidOf } from '../test/support/simulator.ts'
+import { receiverKey } from './receiver-account.ts'
+import { slowMs } from './settlement.ts'
 
 let database: TestDatabase
 let simulator: TestSimulator
@@ -32,6 +35,34 @@ describe('a charge', () => {
     const uri = await simulator.charge(txid, '10.00', 3600)
     expect(await simulator.pay({ uri })).toMatchObject({ ok: true })
     expect(await advance(txid, 3600)).toMatchObject({ charges: 0 })
+  })
+})
+
+describe('a slow payment', () => {
+  it('is reported again at its original time as it is then', async () => {
+    const clock = manualClock()
+    // The payment is planned with the first time that is read, and stored shortly before its Pix arrives.
+    let isPlanned = true
+    const now = () => {
+      const at = clock.now()
+      if (!isPlanned) clock.advance(slowMs - 500)
+      isPlanned = true
+      return at
+    }
+    const own = await testSimulator(database.db.pool, { clock: { ...clock, now } })
+    await own.request('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'http://shop.example' } })
+    const txid = txidOf(next++)
+    const uri = await own.charge(txid)
+    isPlanned = false
+    const paid = await own.pay({ uri, behaviour: 'slow' })
+    if (!paid.ok) throw new Error(paid.message)
+    const horario = clock.now().toISOString()
+    expect(await own.advance({ txids: [txid], payoutIds: [], seconds: 600 })).toMatchObject({ payments: 1 })
+    clock.advance(500)
+    await expect.poll(() => own.callbacks.length).toBe(2)
+    const pix = [expect.objectContaining({ endToEndId: paid.endToEndId, horario })]
+    expect(own.callbacks.map(({ body }) => body)).toEqual([{ pix }, { pix }])
+    await own.close()
   })
 })
 

@@ -1,10 +1,8 @@
-import { notifyReceiver } from './callbacks.ts'
 import type { Behaviour } from './faults/traits.ts'
 import { toChargeId } from './location.ts'
 import type { Network } from './network.ts'
 import { notifyOfPayout } from './payouts.ts'
-import { toPix } from './pix.ts'
-import { findPix } from './pix-store.ts'
+import { notifyOfPix } from './pix.ts'
 import { type Moved, moveTime } from './time-store.ts'
 import { inTransaction } from './transaction.ts'
 
@@ -29,8 +27,9 @@ export async function advance(network: Network, { txids, payoutIds, seconds }: A
     network.pool,
     async (client) => await moveTime(client, { chargeIds, payoutIds, seconds, now }),
   )
-  for (const { id, behaviours } of moved.payments.filter(isDue)) notifyOfPix(network, id, behaviours as Behaviour[])
-  for (const { id } of moved.returns.filter(isDue)) notifyOfPix(network, id)
+  for (const { id, behaviours } of moved.payments.filter(isDue))
+    network.inBackground(async () => await notifyOfPix(network, id, behaviours as Behaviour[]))
+  for (const { id } of moved.returns.filter(isDue)) network.inBackground(async () => await notifyOfPix(network, id))
   for (const { id } of moved.payouts.filter(isDue)) notifyOfPayout(network, { id, settlesAt: now, rejection: null })
   return {
     charges: moved.charges.filter(isDue).length,
@@ -43,12 +42,4 @@ export async function advance(network: Network, { txids, payoutIds, seconds }: A
 
 function isDue(one: { isDue: boolean }): boolean {
   return one.isDue
-}
-
-function notifyOfPix(network: Network, endToEndId: string, behaviours?: Behaviour[]): void {
-  network.inBackground(async () => {
-    const now = network.clock.now()
-    const pix = await findPix(network.pool, endToEndId, now)
-    if (pix) await notifyReceiver(network, toPix(pix, now), behaviours)
-  })
 }
