@@ -20,7 +20,7 @@ import { getWebhook, putWebhook } from './webhooks.ts'
 export async function route(network: Network, controls: Controls, request: HttpRequest): Promise<HttpResponse> {
   const { method, path } = request
   const { clock, quirks, tokenLimit, secrets } = network
-  // Open to anyone, as on the real network.
+  // These need no access token. The /qr/ paths are open to anyone, as on the real network.
   if (method === 'POST' && path === quirks.tokenPath)
     return issueToken({ clock, quirks, tokenLimit, tokenKey: secrets.tokenKey }, request)
   if (method === 'GET' && path === '/qr/jwks.json') return getKeys(network)

@@ -38,7 +38,8 @@ final class WebhookReceiver
     /**
      * @param string|list<string> $secret the client's `whsec_…` secret, or both during a change of secrets
      * @param int $port any free port by default
-     * @param int|float $toleranceSeconds how old a signature may be; `INF` if the service's clock is not the real time
+     * @param int|float $toleranceSeconds how many seconds the signature's time may differ from now; `INF` if the
+     *     service has a test clock
      */
     public function __construct(private readonly string|array $secret, int $port = 0, private readonly int|float $toleranceSeconds = 300)
     {

@@ -14,7 +14,7 @@ from ._errors import WebhookVerificationError
 from .types import WebhookEvent
 
 _SECRET_PREFIX = "whsec_"
-# During a change of secrets there are two. Each costs an HMAC of the body, and anybody may send many.
+# During a change of secrets there are two. Anybody may send more, and each costs a comparison.
 _SIGNATURES_MAX = 8
 
 

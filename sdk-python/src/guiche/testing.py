@@ -127,7 +127,8 @@ class WebhookReceiver:
         """
         :param secret: the client's ``whsec_…`` secret, or both during a change of secrets
         :param port: any free port by default
-        :param tolerance: how many seconds old a signature may be; ``math.inf`` if the service has a test clock
+        :param tolerance: how many seconds the signature's time may differ from now; ``math.inf`` if the service has a
+            test clock
         """
         self.events = []
         self.refused = []

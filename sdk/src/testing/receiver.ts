@@ -33,7 +33,10 @@ type Options = {
   secret: string | readonly string[]
   /** Any free port by default. */
   port?: number
-  /** How old a signature may be. 300 by default; use `Infinity` if the service has a test clock. */
+  /**
+   * How many seconds the signature's time may differ from now. 300 by default; use `Infinity` if the service has a test
+   * clock.
+   */
   toleranceSeconds?: number
 }
 
