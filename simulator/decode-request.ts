@@ -17,7 +17,7 @@ const defencePaths = /^\/v2\/gn\/infracoes\/[^/]+\/defesa\//
  * The error for a request that lacks the key this PSP requires, or names a longer period or a more precise time than it
  * accepts. Null if there is none.
  */
-export function findFault(quirks: Quirks, { query, headers }: HttpRequest): HttpResponse | null {
+export function findInvalidRequest(quirks: Quirks, { query, headers }: HttpRequest): HttpResponse | null {
   const { requiredQuery, requiredHeader } = quirks
   if (requiredQuery !== null && query[requiredQuery] !== simulatorAppKey)
     return problem('AcessoNegado', `O parâmetro ${requiredQuery} está ausente ou é de outra aplicação.`)

@@ -91,22 +91,20 @@ describe('a dispute', () => {
     ['paid', [false, false, true]],
   ] as const)('is listed by the date that the PSP compares: %s', async (disputeDates, expected) => {
     const endToEndId = await paid()
-    const times = [simulator.clock.now().getTime()]
+    const paidAt = simulator.clock.now().getTime()
     simulator.clock.advance(day)
     const id = idOf(await simulator.openDispute({ endToEndId }))
-    times.unshift(simulator.clock.now().getTime())
+    const openedAt = simulator.clock.now().getTime()
     simulator.clock.advance(day)
     await simulator.decideDispute({ reference: id, decision: 'reject' })
-    times.splice(1, 0, simulator.clock.now().getTime())
+    const changedAt = simulator.clock.now().getTime()
     const other = await testSimulator(database.db.pool, { clock: simulator.clock, dialect: { disputeDates } })
     const isListed = async (at: number) => {
       const query = { inicio: new Date(at - 1000).toISOString(), fim: new Date(at + 1000).toISOString() }
       const { body } = await other.request('GET', '/v2/gn/infracoes', { query })
       return (body.infracoes as { idInfracao: string }[]).some((one) => one.idInfracao === id)
     }
-    expect([await isListed(times[0] ?? 0), await isListed(times[1] ?? 0), await isListed(times[2] ?? 0)]).toEqual(
-      expected,
-    )
+    expect([await isListed(openedAt), await isListed(changedAt), await isListed(paidAt)]).toEqual(expected)
     await other.close()
   })
 

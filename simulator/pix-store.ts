@@ -31,9 +31,9 @@ export type NewPix = Omit<PixRow, 'returns'> & { chargeId: string; isSecond: boo
 
 /**
  * Stores payments and returns their endToEndIds, without those of charges that were removed or already paid. A payment
- * that is marked as second, or that has no txid, may pay a charge again. Of two other concurrent payments the second
- * waits for the first and is refused. This commit waits for the disk: the payer sees the money as gone, and no later
- * commit of the gateway might ever flush it.
+ * that is marked as second, or that has no txid, may pay a charge again. If two other payments of one charge run at the
+ * same time, the second waits for the first and is left out. Unlike that of `insertCharges`, this commit waits for the
+ * disk: the payer's bank has confirmed the payment, and the gateway may never commit anything later that flushes it.
  */
 export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<string>> {
   // Sorted, because two processes that insert the same ids in opposite order would deadlock.
@@ -41,7 +41,7 @@ export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<s
   const inserted = await pool.query<{ end_to_end_id: string }>({
     name: 'simulator-insert-pixes',
     text: `
-      -- A charge that is being removed is waited for, and then left out.
+      -- Waits for a removal in progress. A removed charge is left out.
       with payable as materialized (
         select charge.id from unnest($10::uuid[]) input (id) cross join lateral (
           select id from simulator.charges where charges.id = input.id and removed_at is null for key share
@@ -74,8 +74,8 @@ export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<s
 }
 
 /**
- * The columns of {@link PixRecord}, of `pix` and its `charge`. Its returns are one JSON column, null if there are none,
- * which is usual. That saves a second statement.
+ * The columns of {@link PixRecord}, of `pix` and its `charge`. The returns of the Pix are one JSON column, so that no
+ * second statement is needed. It is null if there are none, the usual case.
  */
 export const pixColumns = `
   pix.end_to_end_id, pix.amount::text as amount, pix.paid_at, pix.payer, pix.shown_at,

@@ -1,6 +1,6 @@
 import { getBalance, getSicoobBalance } from './balance.ts'
 import { getCharge, patchCharge, putCharge } from './charges.ts'
-import { findFault, toScope, toStandardPath } from './decode-request.ts'
+import { findInvalidRequest, toScope, toStandardPath } from './decode-request.ts'
 import { putDefence, putDefenceFile } from './defences.ts'
 import { getDisputes } from './disputes-list.ts'
 import { encodeAnswer } from './encode-answer.ts'
@@ -16,7 +16,10 @@ import { getReturn, putReturn } from './returns.ts'
 import { type Controls, postControl } from './sandbox.ts'
 import { getWebhook, putWebhook } from './webhooks.ts'
 
-/** Answers a request to the network. A dialect translates; the PSP behind it follows the standard. */
+/**
+ * Answers a request to the network. Requests and answers are translated from and to the form of the simulated PSP
+ * (quirks.ts); the routes below use the standard's form.
+ */
 export async function route(network: Network, controls: Controls, request: HttpRequest): Promise<HttpResponse> {
   const { method, path } = request
   const { clock, quirks, tokenLimit, secrets } = network
@@ -33,13 +36,13 @@ export async function route(network: Network, controls: Controls, request: HttpR
   }
   const standardPath = toStandardPath(quirks, path)
   const answer =
-    findFault(quirks, request) ??
+    findInvalidRequest(quirks, request) ??
     findRefusal(quirks.tokenPath, scopes, method, standardPath) ??
     (await routePsp(network, standardPath ?? '', request))
   return encodeAnswer(quirks, { method, path: standardPath ?? '' }, answer)
 }
 
-/** True for the developer's control token, whatever the dialect's own tokens look like. */
+/** True if the header `authorization` has the developer's control token, whatever form the PSP's own tokens have. */
 function isController({ controlToken }: Network, { headers }: HttpRequest): boolean {
   return controlToken !== null && sameText(headers.authorization ?? '', `Bearer ${controlToken}`)
 }

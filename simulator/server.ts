@@ -73,7 +73,8 @@ async function serve(simulator: Pick<Simulator, 'handle'>, incoming: IncomingMes
 function whyRefused({ socket, url = '' }: IncomingMessage): string | null {
   if (!(socket instanceof TLSSocket) || url.startsWith('/qr/')) return null
   const { valid_to: validTo } = socket.getPeerCertificate()
-  // The certificate itself is checked: a resumed session counts as authorized, whether it began with one or not.
+  // The certificate itself is checked: Node reports a resumed TLS session as authorized even if its first handshake had
+  // no client certificate.
   if (!validTo) return 'No required SSL certificate was sent'
   return socket.authorized && new Date(validTo) > new Date() ? null : 'The SSL certificate error'
 }

@@ -118,7 +118,7 @@ describe('a charge that is removed', () => {
     for (let round = 0; round < 10; round++) {
       const txid = newTxid()
       const uri = await simulator.charge(txid)
-      // Two payments are stored at least 20 ms apart: this one is to meet the removal.
+      // Payments are stored at most every 20 ms. After a wait, this one is stored at once, together with the removal.
       await sleep(25)
       const [removed, paid] = await Promise.all([remove(txid), simulator.pay({ uri })])
       expect([removed.status, paid.ok]).toEqual(paid.ok ? [400, true] : [200, false])

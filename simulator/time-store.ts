@@ -10,8 +10,8 @@ const movesLock = '8316298460704760683'
 const waitingMax = 10_000
 
 /**
- * Payments on their way, returns and payouts in process, and disputes that are announced or open. Unpaid charges are
- * not among them: whoever created them knows them.
+ * Payments that the PSP does not show yet, returns and payouts in process, and disputes that are open, open later, or
+ * are accepted and not yet returned. Unpaid charges are not listed: their creator knows them.
  */
 export async function listWaiting(pool: pg.Pool, now: Date): Promise<Waiting> {
   const { rows } = await pool.query<Waiting>({
@@ -48,11 +48,11 @@ export type Moved = {
 }
 
 /**
- * Lets everything of these charges and payouts that is still to come happen earlier, but not before now. The age of a
- * charge changes, and nothing that has already happened.
+ * Moves what is still to come of these charges and payouts earlier by `seconds`, but to no time before now. The
+ * creation time of an unpaid charge moves too. Nothing else that has already happened changes.
  */
 export async function moveTime(client: pg.PoolClient, { chargeIds, payoutIds, seconds, now }: Move): Promise<Moved> {
-  // One after the other: two that move the same rows in another order would deadlock.
+  // Only one move runs at a time: two that lock the same rows in different orders would deadlock.
   await client.query(`select pg_advisory_xact_lock(${movesLock})`)
   const change = async <Row>(ids: string[], text: string): Promise<Row[]> => {
     const { rows } = await client.query({ text, values: [ids, now.toISOString(), seconds] })

@@ -1,6 +1,9 @@
 <?php
 
-/** `php plugins/woocommerce/package.php`: writes the plugin with the SDK inside, ready for WordPress' upload. */
+/**
+ * `php plugins/woocommerce/package.php [path]`: writes a ZIP file of the plugin with the SDK in it, for the upload in
+ * WordPress; by default dist/guiche-for-woocommerce.zip.
+ */
 
 declare(strict_types=1);
 

@@ -17,7 +17,7 @@ final class FakeTransport implements Transport
     /** @var list<Request> Without those for tokens. */
     public array $requests = [];
     public int $tokens = 0;
-    /** How long the last request for a token may take. */
+    /** The time limit of the last request for a token. */
     public int $tokenTimeoutMs = 0;
     public int $lifetime = 900;
     /** @var list<int> */

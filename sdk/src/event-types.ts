@@ -9,7 +9,7 @@ type Envelope<Type extends string, Data> = {
   /** When it happened. */
   timestamp: string
   /**
-   * The record as a fetch returned it at that time, and `sequence`, which counts the record's changes from 1. An event
+   * The record as the API returned it at that time, and `sequence`, which counts the record's changes from 1. An event
    * is stale if its `sequence` is not above the last one that you saw of this record.
    */
   data: Data & { sequence: number }
@@ -45,7 +45,7 @@ export type FeedEvent = WebhookEvent & {
   position: string
 }
 
-/** What selects events of the feed: those after a position. */
+/** Query of the feed: which events after which position. */
 export type FeedQuery = Omit<EventQuery, keyof EventFilters | 'after'> & { after: string }
 
 /** Events after a position. */

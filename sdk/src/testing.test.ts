@@ -94,7 +94,7 @@ it('answers 204 to webhooks that verify and keeps them, and 401 to others', asyn
     expect(receiver.events).toHaveLength(2)
     expect(receiver.refused).toMatchObject([{ name: 'WebhookVerificationError' }])
     await expect(receiver.waitFor('transaction.paid', undefined, { timeoutMs: 20 })).rejects.toThrow(
-      /No transaction.paid .* within 20 ms, but withdrawal.processed, withdrawal.processed. Refused: No signature/,
+      /No matching transaction.paid arrived within 20 ms. Received: withdrawal.processed, withdrawal.processed. Refused: No signature/,
     )
   } finally {
     await receiver.close()

@@ -141,7 +141,7 @@ export class Transactions {
    * canceled already, the answer is the same.
    *
    * @throws {GuicheError} `cancel_not_possible` once it was paid, or has failed for another reason
-   * @throws {AcquirerRefusedError} the PSP refused to cancel: it can still be paid
+   * @throws {AcquirerRefusedError} the PSP refused to cancel the charge, which can still be paid
    * @throws {AcquirerUnavailableError} the outcome is not known yet: the PSP did not answer, or reports the charge as
    *   paid without showing the payment. Fetch the transaction later, or repeat the call
    */

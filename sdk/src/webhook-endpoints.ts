@@ -12,8 +12,8 @@ import type {
 } from './types.ts'
 
 /**
- * Addresses that receive the events of your transactions and withdrawals, in addition to the `webhookUrl` that one of
- * them may have. Each has its own filter of event types and its own secret.
+ * Addresses that receive the events of your transactions and withdrawals, in addition to the `webhookUrl` of a
+ * single transaction or withdrawal. Each has its own filter of event types and its own secret.
  */
 export class WebhookEndpoints {
   readonly #client: Client
@@ -52,8 +52,9 @@ export class WebhookEndpoints {
 
   /**
    * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID
-   * of version 4, and repeat the call with it if the answer is lost. With another id, or none, the secret that your
-   * receivers still use ends at once. The SDK repeats the call after a lost answer only if it has a `secretId`.
+   * of version 4, and repeat the call with it if the answer is lost. With another id, or none, the call is a second
+   * rotation: the secret that your receivers still use ends at once, since only the newest two secrets sign. The SDK
+   * repeats the call after a lost answer only if it has a `secretId`.
    */
   rotateSecret(
     id: string,

@@ -2,7 +2,10 @@ import { createHmac } from 'node:crypto'
 import { listCodes, type SpiCode } from '../spi-codes.ts'
 import { type Behaviour, behaviourOf, behaviours, type PresetName, presets, type Trait, type Traits } from './traits.ts'
 
-/** A bank's fault profile, as requested and returned. `traits` add to those of the named preset, or replace them. */
+/**
+ * A bank's fault profile, as requested and returned. `traits` are added to those of the named preset. If both have a
+ * trait, the probability in `traits` is used.
+ */
 export type FaultProfileFields = { name: PresetName; seed: number; traits: Traits }
 
 export type FaultProfile = FaultProfileFields & {
@@ -37,8 +40,8 @@ export function createFaultProfile({ name, seed, traits }: FaultProfileFields): 
 }
 
 /**
- * What goes wrong with a payment. In this order: only the requested behaviour, only that of the charge's amount, or
- * those of the bank's fault profile, which can be several.
+ * The faults of a payment: the requested one, if any; else the one that the charge's amount triggers; else those that
+ * the bank's fault profile draws, which can be several.
  */
 export function drawBehaviours(
   profile: FaultProfile,

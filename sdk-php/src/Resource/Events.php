@@ -38,8 +38,9 @@ final class Events
 
     /**
      * Follows the feed for ever: every event once, in order, as soon as it is committed. Save `position` when you have
-     * processed the event, in the same transaction if you can, and begin there after a restart. It is for a program of the
-     * command line; a page or a cron job reads what there is with `read`.
+     * processed the event, in the same transaction if you can, and begin there after a restart. Use it in a program
+     * of the command line that keeps running. A web page or a cron job calls `read`, which returns the events that exist
+     * now.
      *
      * While the service cannot be reached, limits the rate or answers with a 5xx, it tries again, with growing pauses
      * of up to half a minute, or as long as the service asks for, up to an hour.
@@ -53,7 +54,7 @@ final class Events
      * ```
      *
      * @param FeedQuery $query `after` is `start` by default; `end` skips the past
-     * @param null|callable(GuicheException): void $onInterruption called before each of these pauses
+     * @param null|callable(GuicheException): void $onInterruption called before each pause after an error
      * @param Options $options
      * @return \Generator<int, FeedEvent>
      * @throws GuicheException `position_unknown` if the feed does not have the position: the service's database was restored
@@ -75,8 +76,8 @@ final class Events
                 }
                 $query['after'] = $page->next;
                 $pauseMs = self::FIRST_PAUSE_MS;
-                // An empty page without the wait: the service already holds too many waiting requests or is shutting
-                // down, or the time limit is too short for a wait.
+                // The page is empty and came without the wait: the service already holds too many waiting requests or
+                // is shutting down, or the time limit is too short for a wait.
                 if ($page->data !== [] || $page->hasMore || hrtime(true) - $startedAt > self::FIRST_PAUSE_MS * 1_000_000) {
                     continue;
                 }

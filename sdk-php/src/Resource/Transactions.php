@@ -176,7 +176,7 @@ final class Transactions
      *
      * @param Options $options
      * @throws GuicheException `cancel_not_possible` once it was paid, or has failed for another reason
-     * @throws \Guiche\Exception\AcquirerRefusedException the PSP refused to cancel: it can still be paid
+     * @throws \Guiche\Exception\AcquirerRefusedException the PSP refused to cancel the charge, which can still be paid
      * @throws \Guiche\Exception\AcquirerUnavailableException the outcome is not known yet: the PSP did not answer, or
      *   reports the charge as paid without showing the payment. Fetch the transaction later, or repeat the call
      */

@@ -13,10 +13,10 @@ use Guiche\Types\WebhookEndpointSecret;
 use Guiche\Types\WebhookTest;
 
 /**
- * Addresses that receive the events of your transactions and withdrawals, in addition to the `webhookUrl` that one of
- * them may have. Each has its own filter of event types and its own secret. Scopes: `webhook.read`, `webhook.write`.
- * To register or enable one, or to change its `url` or `eventTypes`, the token also needs the scope to read the records
- * whose events it receives: `transaction.read`, `withdrawal.read`.
+ * Addresses that receive the events of your transactions and withdrawals, in addition to the `webhookUrl` of a
+ * single transaction or withdrawal. Each has its own filter of event types and its own secret. Scopes: `webhook.read`,
+ * `webhook.write`. To register or enable one, or to change its `url` or `eventTypes`, the token also needs the scope to
+ * read the records whose events it receives: `transaction.read`, `withdrawal.read`.
  *
  * @phpstan-import-type Options from Client
  * @phpstan-import-type CreateWebhookEndpointBody from Shapes
@@ -82,8 +82,9 @@ final class WebhookEndpoints
 
     /**
      * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID
-     * of version 4, and repeat the call with it if the answer is lost. With another id, or none, the secret that your
-     * receivers still use ends at once. The SDK repeats the call after a lost answer only if it has a `secretId`.
+     * of version 4, and repeat the call with it if the answer is lost. With another id, or none, the call is a second
+     * rotation: the secret that your receivers still use ends at once, since only the newest two secrets sign. The SDK
+     * repeats the call after a lost answer only if it has a `secretId`.
      *
      * @param Options $options
      */

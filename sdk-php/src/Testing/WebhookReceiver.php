@@ -52,7 +52,8 @@ final class WebhookReceiver
     }
 
     /**
-     * The first event of this type that fits, received already or within the time limit.
+     * Returns the first event of this type for which `$fits` returns true. Events that arrived before the call count
+     * too.
      *
      * @param null|callable(WebhookEvent): bool $fits
      * @throws \RuntimeException if none arrives in time
@@ -72,7 +73,7 @@ final class WebhookReceiver
             if ($connection === false) {
                 $came = implode(', ', array_map(static fn (WebhookEvent $event): string => $event->type, $this->events)) ?: 'nothing';
                 $notVerified = isset($this->refused[0]) ? " Refused: {$this->refused[0]->detail}" : '';
-                throw new \RuntimeException("No $type that fits came within $timeoutMs ms, but $came.$notVerified");
+                throw new \RuntimeException("No matching $type arrived within $timeoutMs ms. Received: $came.$notVerified");
             }
             $this->answer($connection);
         }

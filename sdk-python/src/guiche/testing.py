@@ -160,7 +160,8 @@ class WebhookReceiver:
         timeout: float = 30.0,
     ) -> WebhookEvent:
         """
-        The first event of this type that fits, received already or within the time limit.
+        Returns the first event of this type for which ``fits`` returns true. Events that arrived before the call count
+        too.
 
         :raises TimeoutError: if none arrives in time
         """
@@ -174,7 +175,7 @@ class WebhookReceiver:
             return found
         came = ", ".join(event["type"] for event in self.events) or "nothing"
         refused = f" Refused: {self.refused[0].detail}" if self.refused else ""
-        raise TimeoutError(f"No {type} that fits came within {timeout:g} s, but {came}.{refused}")
+        raise TimeoutError(f"No matching {type} arrived within {timeout:g} s. Received: {came}.{refused}")
 
     def close(self) -> None:
         self._server.shutdown()

@@ -95,7 +95,7 @@ export async function createWebhookReceiver(options: Options): Promise<WebhookRe
           end()
           const came = events.map((event) => event.type).join(', ') || 'nothing'
           const notVerified = refused[0] ? ` Refused: ${refused[0].detail}` : ''
-          reject(new Error(`No ${type} that fits came within ${timeoutMs} ms, but ${came}.${notVerified}`))
+          reject(new Error(`No matching ${type} arrived within ${timeoutMs} ms. Received: ${came}.${notVerified}`))
         }, timeoutMs)
         checks.add(check)
         check()

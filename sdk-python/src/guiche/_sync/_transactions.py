@@ -169,7 +169,7 @@ class Transactions:
         ``canceled``. If it is canceled already, the answer is the same.
 
         :raises GuicheError: ``cancel_not_possible`` once it was paid, or has failed for another reason
-        :raises AcquirerRefusedError: the PSP refused to cancel: it can still be paid
+        :raises AcquirerRefusedError: the PSP refused to cancel the charge, which can still be paid
         :raises AcquirerUnavailableError: the outcome is not known yet: the PSP did not answer, or reports the charge as
             paid without showing the payment. Fetch the transaction later, or repeat the call
         """

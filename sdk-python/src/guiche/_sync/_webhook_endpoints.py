@@ -18,8 +18,8 @@ from ._list import List
 
 class WebhookEndpoints:
     """
-    Addresses that receive the events of your transactions and withdrawals, in addition to the ``webhookUrl`` that one
-    of them may have. Each has its own filter of event types and its own secret.
+    Addresses that receive the events of your transactions and withdrawals, in addition to the ``webhookUrl`` of a
+    single transaction or withdrawal. Each has its own filter of event types and its own secret.
     """
 
     def __init__(self, client: Client) -> None:
@@ -83,9 +83,9 @@ class WebhookEndpoints:
     ) -> WebhookEndpointSecret:
         """
         Makes a new secret. The former one also signs for ``overlap_hours``, 24 by default. Give your own ``secret_id``, a
-        UUID of version 4, and repeat the call with it if the answer is lost. With another id, or none, the secret that
-        your receivers still use ends at once. The SDK repeats the call after a lost answer only if it has a
-        ``secret_id``.
+        UUID of version 4, and repeat the call with it if the answer is lost. With another id, or none, the call is a
+        second rotation: the secret that your receivers still use ends at once, since only the newest two secrets sign.
+        The SDK repeats the call after a lost answer only if it has a ``secret_id``.
         """
         input = {"overlapHours": overlap_hours, "secretId": secret_id}
         body = {name: value for name, value in input.items() if value is not None}
