@@ -24,7 +24,8 @@ export const IdempotencyHeaders = Type.Object({
  * Copies the header's key into a body that has none. Runs before validation, so that a key of a wrong length is
  * reported together with all other errors, and the handler finds the key in the body.
  *
- * @throws {AppError} `validation_failed` if the header is not printable ASCII, or differs from the key in the body
+ * @throws {AppError} `validation_failed` if the header is sent twice, is not printable ASCII, or differs from the key in
+ *   the body
  */
 export function takeIdempotencyKeyFromHeader(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   copyKey(request)
@@ -39,12 +40,22 @@ function copyKey(request: FastifyRequest): void {
   if (own !== undefined && typeof own !== 'string') return
   const header = request.headers['idempotency-key']
   if (header === undefined) return
+  if (isSentTwice(request)) throw refuse('duplicate', 'may be sent only once')
   if (typeof header !== 'string' || !/^[\x20-\x7e]*$/.test(header)) {
-    throw refuse('invalid_text', 'must be one header of printable ASCII')
+    throw refuse('invalid_text', 'must be printable ASCII')
   }
   const key = unquote(header)
   if (own === undefined) Object.assign(body, { idempotencyKey: key })
   else if (own !== key) throw refuse('differs', 'must be equal to idempotencyKey of the body when both are sent')
+}
+
+/**
+ * Node joins repeated headers of this name with a comma: two keys would become a third one. A client or proxy that
+ * sends the header twice in one attempt, and once in the next, would have two different keys.
+ */
+function isSentTwice({ raw }: FastifyRequest): boolean {
+  const isKey = (text: string, index: number) => index % 2 === 0 && text.toLowerCase() === 'idempotency-key'
+  return raw.rawHeaders.filter(isKey).length > 1
 }
 
 /** The IETF draft defines the header as a structured string: `"abc"`, with escaped quotes and backslashes. */

@@ -1,3 +1,4 @@
+import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Db, sql } from '../../src/db/sql.ts'
 import { addTestClient, fullTransaction, type Problem, refusedFields, withMember } from '../support/requests.ts'
@@ -152,6 +153,29 @@ describe('the same key and content', () => {
   ])('are refused when the header %s', async (_, header, idempotencyKey, field) => {
     const answer = await post(smallestTransaction({ idempotencyKey }), { 'idempotency-key': header })
     expect(refusedFields(answer)).toEqual([field])
+  })
+
+  it.each([
+    ['the same key', ['order-key-sent-twice', 'order-key-sent-twice']],
+    ['two keys', ['order-key-first', 'order-key-second']],
+  ])('are refused when the header is sent twice, with %s', async (_, sent) => {
+    const made = await countNew(async () => {
+      const answer = await request(`${service.baseUrl}/transaction`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${service.token}`,
+          'content-type': 'application/json',
+          'idempotency-key': sent,
+        },
+        body: JSON.stringify(smallestTransaction()),
+      })
+      expect(answer.statusCode).toBe(422)
+      expect(await answer.body.json()).toMatchObject({
+        code: 'validation_failed',
+        errors: [{ field: 'Idempotency-Key', code: 'duplicate' }],
+      })
+    })
+    expect(made).toEqual({ transactions: 0, charges: 0, events: 0 })
   })
 
   it('are refused together with all errors of body and query', async () => {
