@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { hasCode } from './embedded-process.ts'
 
 export type FolderLock = {
   /**
@@ -13,19 +15,44 @@ export type FolderLock = {
 export type LockHolder = 'service' | 'command'
 
 /**
+ * A process takes the lock first and writes its line into the file a moment later. So a line that is missing, or that
+ * names a process that has ended, is read again for this long. A holder in another container seems to have ended.
+ */
+const lineMaxMs = 1_000
+const linePollMs = 100
+
+/**
  * Locks a folder until it is released or this process ends, or returns which process holds it. It is an operating
  * system lock on an open file, so it ends with the process in any case. A file with a process id would outlive a kill,
- * and the id might then belong to another process. The id that we write is only for the message.
+ * and the id might then belong to another process. The process id that we write is only for the message; the word
+ * `command` after it makes a service wait.
  */
 export async function lockFolder(
   path: string,
   holder: LockHolder = 'service',
 ): Promise<FolderLock | { lockedBy: string; isCommand: boolean }> {
-  const opened = process.platform === 'darwin' ? openLocked(path) : await openAndFlock(path)
-  if (opened === 'taken') return readHolder(path)
-  ftruncateSync(opened.fd)
-  writeSync(opened.fd, `${process.pid}${holder === 'command' ? ' command' : ''}\n`, 0)
-  return { held: opened.held, release: () => closeSync(opened.fd) }
+  const giveUpAt = performance.now() + lineMaxMs
+  for (;;) {
+    const opened = process.platform === 'darwin' ? openLocked(path) : await openAndFlock(path)
+    if (opened !== 'taken') {
+      ftruncateSync(opened.fd)
+      writeSync(opened.fd, `${process.pid}${holder === 'command' ? ' command' : ''}\n`, 0)
+      return { held: opened.held, release: () => release(opened.fd) }
+    }
+    const { pid, isCommand } = readHolder(path)
+    if (isRunning(pid) || performance.now() > giveUpAt)
+      return { lockedBy: pid === '' ? 'another process' : `process ${pid}`, isCommand }
+    await sleep(linePollMs)
+  }
+}
+
+/** Removes the line first: the next holder's is not there at once, and ours would be read instead. */
+function release(fd: number): void {
+  try {
+    ftruncateSync(fd)
+  } finally {
+    closeSync(fd)
+  }
 }
 
 type Opened = { fd: number; held: boolean } | 'taken'
@@ -69,7 +96,17 @@ function flock(fd: number): Promise<number | null> {
   })
 }
 
-function readHolder(path: string): { lockedBy: string; isCommand: boolean } {
+function readHolder(path: string): { pid: string; isCommand: boolean } {
   const [pid = '', holder] = readFileSync(path, 'utf8').trim().split(' ')
-  return { lockedBy: pid === '' ? 'another process' : `process ${pid}`, isCommand: holder === 'command' }
+  return { pid, isCommand: holder === 'command' }
+}
+
+function isRunning(pid: string): boolean {
+  if (!/^[1-9]\d*$/.test(pid)) return false
+  try {
+    process.kill(Number(pid), 0)
+    return true
+  } catch (error) {
+    return !hasCode(error, 'ESRCH')
+  }
 }
