@@ -9,6 +9,7 @@ import {
   listNewestAttempts,
   listQueues,
   type QueueEntry,
+  queueMax,
 } from './live-store.ts'
 
 export type Viewer = Pick<SignedIn, 'id' | 'role' | 'merchant' | 'permissions' | 'needsSecondFactor'>
@@ -43,7 +44,7 @@ export function isSeenBy({ merchant, permissions }: Viewer, { kind, merchantId, 
  */
 export function createChangeReader(db: Db): (merchantIds: string[] | null) => Promise<ReadChange[]> {
   let snapshot: string | null = null
-  let queues: Map<string, QueueEntry> | null = null
+  let queues: Queues | null = null
   let attempts: Set<string> | null = null
 
   async function readEvents(merchantIds: string[] | null): Promise<ReadChange[]> {
@@ -65,12 +66,18 @@ export function createChangeReader(db: Db): (merchantIds: string[] | null) => Pr
 
   async function readQueues(): Promise<ReadChange[]> {
     const before = queues
-    const now = new Map((await listQueues(db)).map((entry) => [`${entry.queue} ${entry.id}`, entry]))
+    const now = toQueues(await listQueues(db))
     queues = now
     if (before === null) return []
-    const changed = [...now].filter(([key, { status }]) => before.get(key)?.status !== status).map(([, entry]) => entry)
-    const gone = [...before].filter(([key]) => !now.has(key)).map(([, entry]) => entry)
-    return [...changed.map((entry) => toChange(entry, entry.status)), ...gone.map((entry) => toChange(entry, 'closed'))]
+    const changed = [...now.entries].flatMap(([key, entry]) => {
+      const known = before.entries.get(key)
+      const isChanged = known ? known.status !== entry.status : isCovered(before, entry)
+      return isChanged ? [toChange(entry, entry.status)] : []
+    })
+    const gone = [...before.entries].flatMap(([key, entry]) =>
+      !now.entries.has(key) && isCovered(now, entry) ? [toChange(entry, 'closed')] : [],
+    )
+    return [...changed, ...gone]
   }
 
   async function readAttempts(): Promise<ReadChange[]> {
@@ -95,6 +102,26 @@ export function createChangeReader(db: Db): (merchantIds: string[] | null) => Pr
     const parts = [await readEvents(merchantIds), await readQueues(), await readAttempts()]
     return parts.flat()
   }
+}
+
+/** The entries that one poll read, and since when all of a queue were read, if it has more than a poll reads. */
+type Queues = { entries: Map<string, QueueEntry>; allSince: Map<QueueEntry['queue'], number> }
+
+function toQueues(rows: QueueEntry[]): Queues {
+  const allSince = new Map<QueueEntry['queue'], number>()
+  for (const queue of new Set(rows.map((row) => row.queue))) {
+    const times = rows.flatMap((row) => (row.queue === queue ? [row.since.getTime()] : []))
+    if (times.length >= queueMax) allSince.set(queue, Math.min(...times))
+  }
+  return { entries: new Map(rows.map((entry) => [`${entry.queue} ${entry.id}`, entry])), allSince }
+}
+
+/**
+ * Whether a poll would have read this entry if it waited then. Of a long queue only the newest entries are read: an
+ * older one that is missing may still wait, and one that appears may have waited before.
+ */
+function isCovered({ allSince }: Queues, { queue, since }: QueueEntry): boolean {
+  return since.getTime() > (allSince.get(queue) ?? Number.NEGATIVE_INFINITY)
 }
 
 function toChange({ queue, merchantId, clientId, id, status: before }: QueueEntry, status: string): ReadChange {

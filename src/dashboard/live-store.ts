@@ -1,11 +1,11 @@
 import { type Db, empty, sql } from '../db/sql.ts'
 
-/** More events of one merchant within one round are not counted. */
+/** The most events of one merchant that one poll counts. Later polls do not count the others either. */
 const eventsMax = 20_000
 /** The ids that a message names. Further records are only counted. */
 const namedMax = 10
-/** As many as people can decide in a day. */
-const queueMax = 500
+/** The most entries of each queue that a poll reads: the newest. */
+export const queueMax = 500
 /** Of the newest attempts: a screen has 20 deliveries. */
 const attemptsMax = 200
 
@@ -71,22 +71,29 @@ export type QueueEntry = {
   clientId: string | null
   id: string
   status: string
+  /** When its record was made. A poll reads the newest entries. */
+  since: Date
 }
 
-/** What waits for a person, or for a bank after a person: a small partial index finds the rows of each kind. */
+/**
+ * The newest entries of each queue: what waits for the decision of a person, or for a bank to carry one out. A small
+ * partial index finds the rows of each queue.
+ */
 export async function listQueues(db: Db): Promise<QueueEntry[]> {
   return await db.query<QueueEntry>(
     sql`
-      select queue, merchant_id as "merchantId", client_id as "clientId", id, status from (
-        (select 'approval' as queue, merchant_id, id, review_reason as status from withdrawals
+      select queue, merchant_id as "merchantId", client_id as "clientId", id, status, since from (
+        (select 'approval' as queue, merchant_id, id, review_reason as status, created_at as since from withdrawals
           where review_reason is not null order by created_at desc limit ${queueMax})
         union all
-        (select 'proposal', merchant_id, id, kind from proposals where state = 'open' limit ${queueMax})
+        (select 'proposal', merchant_id, id, kind, proposed_at from proposals
+          where state = 'open' order by proposed_at desc limit ${queueMax})
         union all
-        (select 'suspense', merchant_id, id, status from suspense_payments
+        (select 'suspense', merchant_id, id, status, status_dates[1] from suspense_payments
           where status in ('held', 'returning') order by status_dates[1] desc limit ${queueMax})
         union all
-        (select 'dispute', merchant_id, id, state from disputes where state in ('open', 'accepted') limit ${queueMax})
+        (select 'dispute', merchant_id, id, state, opened_at from disputes
+          where state in ('open', 'accepted') order by opened_at desc limit ${queueMax})
       ) waiting left join clients using (merchant_id)`,
     'list-queues',
   )
