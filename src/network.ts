@@ -50,7 +50,7 @@ type Options = {
 }
 
 /**
- * Loads either the settings file's reader or the simulator: each takes a tenth of the start time.
+ * Loads the reader of the settings file, or the simulator, only if it is used: each takes a tenth of the start time.
  * @throws {Error} if the database belongs to another environment
  */
 export async function openNetwork(options: Options): Promise<Network> {
@@ -178,6 +178,12 @@ type ControlAnswer = Partial<SandboxPersonality> & {
   violacoes?: { propriedade: string }[]
 }
 
+/**
+ * Returns the answer of a control: a success or a refusal. Any other answer is not caused by the input: it means that
+ * the simulator failed, is older than this service, or is not the plain one that SIMULATOR_URL needs.
+ *
+ * @throws {Error} if the simulator issues no token, does not have the control, or fails
+ */
 async function postControl(url: string, name: string, input: object): Promise<ControlAnswer> {
   const { clientId, clientSecret } = simulatorCredentials
   const signal = AbortSignal.timeout(timeoutMs)
@@ -190,6 +196,10 @@ async function postControl(url: string, name: string, input: object): Promise<Co
     },
     signal,
   })
+  if (token.statusCode !== 200) {
+    await token.body.dump()
+    throw new Error(`The simulator at SIMULATOR_URL answered ${token.statusCode} to a request for a token.`)
+  }
   const { access_token: accessToken } = (await token.body.json()) as { access_token: string }
   const answer = await request(`${url}/sandbox/${name}`, {
     method: 'POST',
@@ -197,8 +207,17 @@ async function postControl(url: string, name: string, input: object): Promise<Co
     headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
     signal,
   })
-  return (await answer.body.json()) as ControlAnswer
+  if (answered.has(answer.statusCode)) return (await answer.body.json()) as ControlAnswer
+  await answer.body.dump()
+  throw new Error(
+    answer.statusCode === 404
+      ? `The simulator does not have the control ${name}. Is it as new as this service?`
+      : `The simulator answered ${answer.statusCode} to the control ${name}.`,
+  )
 }
+
+/** A success; an input that the simulator does not accept; a command that it refuses. */
+const answered = new Set([200, 400, 422])
 
 function toPersonality({ name, seed, traits, detail }: ControlAnswer): SandboxPersonality {
   if (name === undefined || seed === undefined || !traits)
@@ -209,7 +228,7 @@ function toPersonality({ name, seed, traits, detail }: ControlAnswer): SandboxPe
 /** The answer of a control that refuses nothing; `field` is one of its fields. */
 function toAnswer<Answer extends object>(answer: ControlAnswer & Partial<Answer>, field: keyof Answer): Answer {
   if (field in answer) return answer as Answer
-  throw new Error(answer.detail ?? 'The simulator does not have this control. Is it as new as this service?')
+  throw new Error(answer.detail ?? `The answer of the simulator has no ${String(field)}. Is it as new as this service?`)
 }
 
 function toRefusal(body: ControlAnswer): Extract<ControlOutcome, { ok: false }> {

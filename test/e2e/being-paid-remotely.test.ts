@@ -109,6 +109,25 @@ it('waits no longer for the simulator’s sandbox routes than for any other requ
   expect(limited).toHaveBeenCalledWith(timeoutMs)
 })
 
+it.each([
+  ['has no such control', '/sandbox/', 404],
+  ['does not accept the token', '/sandbox/', 401],
+  ['fails', '/sandbox/', 503],
+  ['issues no token', '/oauth/token', 404],
+  ['refuses the credentials', '/oauth/token', 401],
+])('does not take it for a refused payment when the simulator %s', async (_, path, status) => {
+  const { handle } = psp.simulator
+  psp.simulator.handle = async (received) =>
+    received.path.startsWith(path)
+      ? { status, headers: { 'content-type': 'application/json' }, body: '{"detail":"of the simulator"}' }
+      : await handle(received)
+  onTestFinished(() => {
+    psp.simulator.handle = handle
+  })
+  // A simulator that answers refuses this code with 422.
+  expect(await payAt(service, 'no code')).toMatchObject({ status: 500, body: { code: 'internal_error' } })
+})
+
 it('finds payments without a callback by polling', async () => {
   const { id, uri } = await charge(service)
   sendsCallbacks = false
