@@ -16,8 +16,8 @@ const signsForMs = 90 * 24 * 60 * 60 * 1000
 /** How long a former key still verifies: longer than any token lives (TOKEN_LIFETIME_SECONDS is at most a day). */
 const overlapMs = 2 * 24 * 60 * 60 * 1000
 /**
- * Maximum age of this process's copy of the key table. A token with a key that is not in it causes a read, one at most
- * within `reloadPauseMs`.
+ * Maximum age of this process's copy of the key table. A token whose key is not in the copy causes a reload, but at
+ * most one in `reloadPauseMs`.
  */
 const copyAgeMaxMs = 60_000
 /** Tokens with made-up key ids must not cause a query each. */
@@ -33,7 +33,10 @@ export type KeyRing = {
    * not begin with the name of this installation's cell (lib/cell.ts).
    */
   signingKey(): Promise<Key>
-  /** Null for a key that is unknown or no longer verifies, at most `copyAgeMaxMs` late. */
+  /**
+   * Null if the key is unknown or no longer verifies. A key that no longer verifies may still be found for
+   * `copyAgeMaxMs`. A key that another process has just made may be unknown here for about `reloadPauseMs`.
+   */
   findKey(kid: string): Promise<Key | null>
   /** What `/.well-known/jwks.json` shows. */
   publicKeys(): Promise<JWK[]>
