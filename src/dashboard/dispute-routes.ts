@@ -27,7 +27,7 @@ import { DisputeView, RefundPreviewView } from './schema.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers; wakeDeliveries: () => void }
 
-/** Each of them waits for a person: there are seldom more than a few. */
+/** How many of them are shown, the oldest first. Each waits for a person, so there are seldom more than a few. */
 const unattributedMax = 20
 
 const TransactionId = Type.String({ format: 'uuid-any' })
@@ -139,10 +139,13 @@ function registerList(app: Server, deps: Deps): void {
       const page = await readPage(deps.reads, matching, { sort, after, before }, findListedDisputes)
       const counts = await countStatuses(deps.reads, matchingDisputes({ ...filters, tab: undefined }, seen))
       const { isMore } = toSummary(counts, null, null)
-      // Payments without a transaction: only the operator sees them.
-      const isWhole = after === undefined && before === undefined && !isDueSoon && clientId === undefined
-      const showsUnattributed = merchantSeenBy(user) === null && tab === 'to_answer' && isWhole
-      const unattributed = showsUnattributed ? await listUnattributedDisputes(deps.db, { limit: unattributedMax }) : []
+      // Disputes of payments that belong to no transaction: only the operator sees them, on the first page for all
+      // merchants.
+      const isFirstOfAll = after === undefined && before === undefined && !isDueSoon && clientId === undefined
+      const showsUnattributed = merchantSeenBy(user) === null && tab === 'to_answer' && isFirstOfAll
+      const unattributed = showsUnattributed
+        ? await listUnattributedDisputes(deps.db, { ...filters, limit: unattributedMax })
+        : []
       return {
         ...{ next: page.next, previous: page.previous, now: now.toISOString() },
         counts: counts.map(({ status, count }) => ({ status, count })),

@@ -1,5 +1,5 @@
 import type { DisputeFound } from '../acquirers/acquirer.ts'
-import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 import { cents } from '../lib/money.ts'
 
 /** The dispute of a payment that belongs to no transaction: it is in suspense, or unknown to us. */
@@ -84,16 +84,20 @@ export function toDisputeView(dispute: UnattributedDispute) {
   }
 }
 
-/** All disputes that have not ended, of payments that belong to no transaction, the oldest first. */
+/** The disputes that have not ended, of payments that belong to no transaction, the oldest first. */
 export async function listUnattributedDisputes(
   db: Db,
-  { limit }: { limit: number },
+  { openedFrom, openedBefore, limit }: { openedFrom: Date | undefined; openedBefore: Date | undefined; limit: number },
 ): Promise<(UnattributedDispute & { suspense_id: string | null })[]> {
   return await db.query(sql`
     select ${columns}, (
       select id from suspense_payments s where s.acquirer = unattributed_disputes.acquirer and s.end_to_end = unattributed_disputes.end_to_end
     ) as suspense_id
-    from unattributed_disputes where ${isOpenDispute} order by opened_at, reference limit ${limit}`)
+    from unattributed_disputes
+    where ${isOpenDispute}
+      ${openedFrom === undefined ? empty : sql`and opened_at >= ${openedFrom}`}
+      ${openedBefore === undefined ? empty : sql`and opened_at < ${openedBefore}`}
+    order by opened_at, reference limit ${limit}`)
 }
 
 /** Whether a dispute of a payment in suspense has not ended: until then the payment cannot be sent back. */

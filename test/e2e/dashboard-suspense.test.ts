@@ -117,3 +117,21 @@ describe('an unattributed payment', () => {
     expect(preview.body).toMatchObject({ amount: 900, transaction: { amount: 901 } })
   })
 })
+
+it('a dispute of a payment without a transaction is listed in the period in which it was opened', async () => {
+  const [opened, now] = [new Date('2026-03-10T15:00:00Z'), service.clock.now()]
+  await service.db.query(sql`
+    insert into unattributed_disputes (acquirer, reference, end_to_end, amount, acquirer_state, opened_at, changed_at)
+    values ('simulator', 'of-march', 'of-no-transaction', 700, 'open', ${opened}, ${now})`)
+  const listed = async (filters: object) => {
+    const body = { tab: 'to_answer', ...filters }
+    const answer = await send<{ unattributed: { reference: string }[] }>(people.admin, '/list/dispute', body)
+    expect(answer.status).toBe(200)
+    return answer.body.unattributed.map(({ reference }) => reference)
+  }
+  for (const filters of [{}, { from: '2026-03-10' }, { until: '2026-03-10' }])
+    expect(await listed(filters)).toEqual(['of-march'])
+  for (const filters of [{ from: '2026-03-11' }, { until: '2026-03-09' }, { isDueSoon: true }])
+    expect(await listed(filters)).toEqual([])
+  await service.db.query(sql`delete from unattributed_disputes where reference = 'of-march'`)
+})
