@@ -99,8 +99,8 @@ export function registerClockRoutes(app: Server, deps: ClockDeps & { sandbox: Sa
 }
 
 /**
- * Lets time pass for one merchant. No clock moves: what waits is made due earlier, never before now, so that every
- * record gets a history that real time could have given it.
+ * Lets time pass for one merchant. No clock moves: what waits is made due earlier, at the earliest now. Only the expiry
+ * of a charge may move to `expiryGraceMs` before now, so that its next check fails it; this may be before its creation.
  *
  * The simulated network comes first: the checks that are then made due in Guichê find what it has done.
  */
