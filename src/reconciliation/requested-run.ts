@@ -12,8 +12,8 @@ import { deletePairs } from './pairs-store.ts'
 import { reconcile, recordRun } from './run.ts'
 
 /**
- * The job that compares or closes what a user requests at the dashboard, and compares what the service requests after
- * the database lost commits. Its key is {@link keyOfRun}.
+ * The job of a requested run. A user of the dashboard requests a comparison or a close; the service requests a
+ * comparison after the database lost commits. Its key is {@link keyOfRun}.
  */
 export const requestedRunJob = 'reconciliation.requested-run'
 
@@ -66,14 +66,17 @@ export function keyOfRun(runId: string): string {
   return `${requestedRunJob} ${runId}`
 }
 
-/** What a stop interrupts, and what the service itself requested, is run again. Other runs may end as interrupted. */
+/**
+ * A run that fails is repeated if a stop of the process interrupted it, or if the service requested it. Any other run
+ * is not repeated.
+ */
 export function requestedRunJobs(deps: CloseDeps & { log: Logger }): Record<string, Job> {
   return {
     [requestedRunJob]: async (payload, stopping) => {
       const { runId, acquirer: name, day, from, to, isOfService = false } = Value.Parse(Payload, payload)
       // A stop does not cancel a request, and nobody would repeat a request of the service.
       const isRepeated = () => stopping.aborted || isOfService
-      // Rows that remain from a process that ended in the middle of this run.
+      // Rows of this run, and of no other: those that remain from a process that ended in the middle of it.
       await deletePairs(deps.db, { runId, before: new Date(0) })
       try {
         const run = { acquirer: deps.acquirers.named(name), runId, stopping }
@@ -86,7 +89,8 @@ export function requestedRunJobs(deps: CloseDeps & { log: Logger }): Record<stri
           throw new Error(`the comparison was interrupted: ${ended.error}`)
       } catch (error) {
         if (isRepeated()) throw error
-        // A run that has begun is stored as interrupted. The user may request it again.
+        // A comparison that failed is stored as interrupted. If only the close failed, the run is stored as complete,
+        // and the day is not closed. The user may request either again.
         deps.log.error({ err: error, acquirer: name, runId }, 'a requested comparison failed')
       }
     },
