@@ -58,10 +58,10 @@ export async function listMerchantDays(db: Reads, day: string): Promise<Merchant
     group by merchant_id, client_id, name, status having sum(count) <> 0`)
 }
 
-/** A day, or all days (null), and how many of its payments were read. */
+/** The payment times of one day, or of all days together (`day` is null). `sample`: how many payments were read. */
 export type PayTimeRow = { day: string | null; sample: number; median: number; p90: number }
 
-/** The latest payments of a day that are read of one merchant; of each merchant if all are shown. */
+/** How many of a day's payments are read, the latest: of one merchant, or of each merchant if all are shown. */
 const payTimesOfOne = 70
 const payTimesOfEach = 3
 /** The merchants whose payments are read if all are shown. */

@@ -24,7 +24,7 @@ import {
 } from '../reports/write.ts'
 import { zipReports } from '../reports/zip.ts'
 import { ClientFilter } from './overview-routes.ts'
-import { BalanceHistoryView, PeriodView } from './report-schema.ts'
+import { DayBalancesView, PeriodView } from './report-schema.ts'
 import { DataOf } from './schema.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock }
@@ -84,7 +84,7 @@ export function registerReportRoutes(app: Server, deps: Deps): void {
           { clientId: ClientFilter, days: Type.Optional(Type.Integer({ minimum: 1, maximum: 366 })) },
           { additionalProperties: false },
         ),
-        response: { 200: DataOf(BalanceHistoryView), ...problems(401, 403, 404, 422) },
+        response: { 200: DataOf(DayBalancesView), ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {

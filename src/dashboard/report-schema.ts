@@ -22,9 +22,9 @@ export const PeriodView = Type.Object({
 })
 
 /** The balances at the end of a day. */
-export const BalanceHistoryView = Type.Object({ day: Text, available: Cents, reserved: Cents, blocked: Cents })
+export const DayBalancesView = Type.Object({ day: Text, available: Cents, reserved: Cents, blocked: Cents })
 
-/** The last period of a schedule. `error`: why it was not sent yet, or was given up. */
+/** The report of the last period of a schedule. `error`: why it has not been sent yet, or was given up. */
 const SendingView = Type.Object({
   ...{ from: Text, until: Text, outcome: OrNull(Type.Enum(['sent', 'no_recipient', 'given_up', 'paused'])) },
   ...{ sentTo: Count, attempts: Count, error: OrNull(Text), finishedAt: OrNull(Time) },
@@ -44,5 +44,5 @@ export const ReportSchedulesView = Type.Object({
 })
 
 export type ReportSchedules = Static<typeof ReportSchedulesView>
-export type DayBalances = Static<typeof BalanceHistoryView>
+export type DayBalances = Static<typeof DayBalancesView>
 export type PeriodFigures = Static<typeof PeriodView>

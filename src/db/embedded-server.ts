@@ -64,9 +64,9 @@ async function initialize(place: Place, binaries: string): Promise<void> {
 // A commit that starts a new WAL segment waits until it is filled with zeros: 50 ms for the usual 16 MB, so that one
 // request in a hundred that creates a payment transaction took four times the median; 12 ms for 4 MB.
 // After a checkpoint, each page that is changed again goes into the WAL as a whole. initdb derives the WAL limits from
-// the segment size, which here would be 256 MB: at 1,000 created transactions per second a checkpoint comes every
-// twenty seconds, and the pages double the WAL. With three million transactions and these settings, a checkpoint comes
-// every 10 to 15 minutes, and the WAL is doubled only for the 20 s after it.
+// the segment size: for 4 MB, a max_wal_size of 256 MB. With that, at 1,000 created transactions per second, a
+// checkpoint comes every twenty seconds, and the pages double the WAL. With three million transactions and the settings
+// below, a checkpoint comes every 10 to 15 minutes, and the WAL is doubled only for the 20 s after it.
 // Linux keeps the pages that PostgreSQL evicts for 30 s and then writes 200 to 300 MB at once; commits wait behind it,
 // for two seconds at worst at 1,000 created transactions and 100 payments per second. A flush after each 512 kB spreads
 // the writes, at the cost of more writes in total.

@@ -28,9 +28,9 @@ const unknownMax = 20
 
 /**
  * Makes a function that prepares a value for the validator. The validator finds every error, so thousands of invalid
- * items would give several times as many errors: arrays and texts are cut to slightly more than their limit, so they
- * are still refused for the same reason. Optional fields that are null are removed: Jackson and System.Text.Json send
- * those that nobody has set.
+ * items would give several times as many errors. An array is cut to one item more than its limit, and a text to a
+ * length that is certainly above its limit, so they are still refused for the same reason. Optional fields that are
+ * null are removed: Jackson and System.Text.Json send those that nobody has set.
  */
 export function createPreparer(schema: Schema): (data: unknown) => void {
   const shape = toShape(schema)
@@ -154,12 +154,12 @@ export function describeInteger(schema: Schema | undefined): string {
     : 'must be an integer, in plain digits such as 10'
 }
 
-/** Fastify's own parser keeps what it cannot decode as it was written: such a filter would find nothing. */
+/** Parses a query. Fastify's own parser leaves invalid percent-encoding as it is: such a filter would find nothing. */
 export function parseQuery(text: string): Record<string, unknown> {
   return parse(text, '&', '=', { maxKeys: 0, decodeURIComponent: decodeOrRefuse })
 }
 
-/** Validation refuses a control character, and names the parameter. */
+/** Gives a control character for what cannot be decoded: validation refuses it, and names the parameter. */
 function decodeOrRefuse(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -214,7 +214,7 @@ function collectUnknown(errors: FieldError[], schema: Schema, data: unknown, pat
   for (const [name, value] of Object.entries(data)) {
     const inner = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (inner) collectUnknown(errors, inner, value, [...path, name])
-    // Otherwise the schema itself refuses it.
+    // With `additionalProperties: false` the validator reports it.
     else if (schema.additionalProperties !== false && looksLikeName(name) && errors.length < unknownMax) {
       const message = `is not known here${suggest(
         name,

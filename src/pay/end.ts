@@ -51,7 +51,7 @@ function says({ payment, language }: Shown, state: ReturnType<typeof pageState>,
   return sentences[state]
 }
 
-/** Whoever has the link sees it, so it has neither the payer's name nor a reference of the merchant. */
+/** Anyone with the link can see it, so it has neither the payer's name nor a reference of the merchant. */
 function renderReceipt({ payment, token, language }: Shown): Html {
   const t = words[language]
   const payer = payment.payer_document === null ? null : maskDocument(payment.payer_document)

@@ -76,7 +76,7 @@ export function toEventViews(records: Described[]) {
   return { event, events: eventsView }
 }
 
-/** Long enough for few empty answers, and shorter than proxies wait for one. */
+/** The longest wait for an event: long, so that few answers are empty, but shorter than proxies usually wait. */
 const waitSecondsMax = 20
 export const feedLimitDefault = 100
 export const perPageDefault = 20

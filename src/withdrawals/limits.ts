@@ -15,16 +15,16 @@ export type Limits = {
   perNight: number | null
   /** Above this amount the operator has to approve. */
   approvalAbove: number | null
-  /** Above this amount a withdrawal that the operator's staff request, or may have requested, needs a second person. */
+  /** Above this amount a withdrawal that the operator's staff requested or may have requested needs a second person. */
   operatorApprovalAbove: number | null
   /** How long the same amount to the same key counts as a duplicate; 0 turns the check off. */
   duplicateWindowSeconds: number
 }
 
 /**
- * The limits of a merchant for whom the operator has set none. The daily sum is limited, so that a stolen secret
- * cannot empty the account: by day to the largest single withdrawal that the API accepts, at night, when nobody
- * watches, to a tenth. Every withdrawal that the operator's staff request, or may have requested, needs a second person.
+ * The limits of a merchant for whom the operator has set none. The sums by day and by night limit what a thief of the
+ * secret can withdraw: by day the largest single withdrawal that the API accepts; by night, when nobody watches, a
+ * tenth of it. Every withdrawal that the operator's staff requested or may have requested needs a second person.
  * The duplicate check is on, because most double payouts happen that way: a client that lost a response repeats the
  * request with a new key within minutes.
  */

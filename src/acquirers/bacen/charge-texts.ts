@@ -6,7 +6,7 @@ const nameLengthMax = 200
 const messageLengthMax = 140
 const detailsMax = 50
 const detailLengthMax = 200
-/** In the message, the merchant's name leaves room for what is sold. */
+/** The merchant's name is cut to this length in the message, so that there is room for what is sold. */
 const merchantLengthMax = 40
 
 /**
