@@ -66,7 +66,7 @@ export class OAuthError extends Error {
  * Exchanges client credentials for an access token, here or at the external provider.
  *
  * @throws {OAuthError} 401 `invalid_client`, 400 `invalid_scope`, 400 or 429 with the provider's error if it refuses
- *   the request, 502 when the provider does not answer or its answer has no token
+ *   the request, 502 when the provider does not answer or its answer has no usable token or lifetime
  */
 export async function grantToken(deps: TokenDeps, credentials: Credentials): Promise<TokenGrant> {
   return deps.provider ? await grantByProvider(deps, deps.provider, credentials) : await grantLocally(deps, credentials)
@@ -112,6 +112,7 @@ function narrow(granted: Scope[], requested: string | null): Scope[] {
 
 async function grantByProvider(deps: TokenDeps, provider: Provider, credentials: Credentials): Promise<TokenGrant> {
   const { status, body } = await requestProviderToken(provider, credentials)
+  // Keycloak answers a wrong secret with `unauthorized_client`, and some of its versions with 400.
   if (status === 401 || (status === 400 && (body.error === 'invalid_client' || body.error === 'unauthorized_client'))) {
     throw invalidClient(credentials)
   }
@@ -123,7 +124,8 @@ async function grantByProvider(deps: TokenDeps, provider: Provider, credentials:
       : new OAuthError(400, code, description)
   }
   const promised = Math.floor(Number(body.expires_in))
-  if (typeof body.access_token !== 'string' || !Number.isSafeInteger(promised) || promised <= 0) throw badGateway()
+  if (typeof body.access_token !== 'string' || !Number.isSafeInteger(promised) || promised <= 0)
+    throw badGateway(new ProviderUnavailable('The provider answered without a usable access_token or expires_in'))
   const lifetime = Math.min(promised, lifetimeSecondsMax)
   const now = deps.clock.now()
   const client = await findClient(deps.db, credentials.clientId, now)
@@ -171,11 +173,11 @@ async function requestProviderToken(provider: Provider, credentials: Credentials
   }
 }
 
-function badGateway(cause?: unknown): OAuthError {
+function badGateway(cause: ProviderUnavailable): OAuthError {
   return new OAuthError(
     502,
     'temporarily_unavailable',
-    'The external provider could not be reached. Try again later.',
+    'The external provider did not answer, or its answer cannot be used. Try again later.',
     {},
     { cause },
   )

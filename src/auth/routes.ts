@@ -88,7 +88,11 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
               [400, 'invalid_request', 'Missing: client_secret.'],
               [401, 'invalid_client', 'The client id or its secret is wrong.'],
               [429, 'rate_limited', 'Too many requests. Wait 3 s and try again.'],
-              [502, 'temporarily_unavailable', 'The external provider could not be reached. Try again later.'],
+              [
+                502,
+                'temporarily_unavailable',
+                'The external provider did not answer, or its answer cannot be used. Try again later.',
+              ],
               [503, 'temporarily_unavailable', 'The database did not answer. Repeat the request in a few seconds.'],
             ),
           },

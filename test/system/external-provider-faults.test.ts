@@ -127,6 +127,7 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
       const refused = await requestToken(service, { form })
       expect(refused.status, `answer ${index}`).toBe(502)
       expectRefusal(refused, 502, 'temporarily_unavailable')
+      expect(refused.body.error_description).toMatch(/did not answer, or its answer cannot be used/)
     }
   })
 
