@@ -21,7 +21,10 @@ const columns = sql`
 /** An accepted dispute has not ended: the money is returned later. */
 const isOpenDispute = sql`acquirer_state in ('open', 'accepted', 'unknown')`
 
-/** Stores what an acquirer reports about such a dispute; true if it, its amount, its status or its deadline is new. */
+/**
+ * Stores what an acquirer reports about such a dispute. True if the dispute, its amount, its status, our reading of the
+ * status or its deadline is new.
+ */
 export async function saveUnattributedDispute(
   db: Db | Tx,
   { acquirer, found, now }: { acquirer: string; found: DisputeFound; now: Date },
@@ -34,8 +37,10 @@ export async function saveUnattributedDispute(
     on conflict (acquirer, reference) do update set amount = excluded.amount, reason = excluded.reason,
       acquirer_status = excluded.acquirer_status, acquirer_state = excluded.acquirer_state, opened_at = excluded.opened_at,
       deadline_at = excluded.deadline_at, changed_at = excluded.changed_at
-    where (unattributed_disputes.amount, unattributed_disputes.acquirer_status, unattributed_disputes.deadline_at)
-      is distinct from (excluded.amount, excluded.acquirer_status, excluded.deadline_at)
+    where (
+        unattributed_disputes.amount, unattributed_disputes.acquirer_status, unattributed_disputes.acquirer_state,
+        unattributed_disputes.deadline_at)
+      is distinct from (excluded.amount, excluded.acquirer_status, excluded.acquirer_state, excluded.deadline_at)
     returning reference`)
   return rows.length === 1
 }

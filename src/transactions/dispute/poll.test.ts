@@ -9,7 +9,8 @@ import { payOne } from '../../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../../test/support/service.ts'
 import type { HttpResponse } from '../../acquirers/bacen/http.ts'
 import { findMet } from '../../alerts/conditions.ts'
-import { sql } from '../../db/sql.ts'
+import { raw, sql } from '../../db/sql.ts'
+import { isDisputed } from '../../suspense/dispute-store.ts'
 import { recordDecision } from './dispute.ts'
 import { observeDisputes } from './metrics.ts'
 import { pollDisputes } from './poll.ts'
@@ -267,4 +268,29 @@ it('a poll ends after twenty payments in a row that the acquirer cannot show', a
   const logged = await psp.poll(listing(...disputes))
   expect(logged.at(-1)).toMatchObject({ level: 50, msg: listError })
   expect([queries, logged.length, await psp.age()]).toEqual([20, 20, 60])
+})
+
+it('follows a dispute whose status an earlier version could not read, with and without a transaction', async () => {
+  const { db, clock } = service
+  const { id, endToEnd } = await payOne(service)
+  const unknownPayment = 'E1234567820261120120000000000abc'
+  const dispute = { valor: '10.00', dadosAnalise: { abertura: clock.now().toISOString() } }
+  const references = [randomUUID(), randomUUID()]
+  const both = (status: string) =>
+    listing(
+      ...[endToEnd, unknownPayment].map((endToEndId, n) => {
+        return { ...dispute, idInfracao: references[n], endToEndId, status }
+      }),
+    )
+  const isBlocked = async () => await isDisputed(db, { acquirer: 'simulator', end_to_end: unknownPayment })
+  const psp = reading('simulator')
+  await psp.poll(both('ABERTA'))
+  expect([(await fetchDisputed(service, id)).status, await isBlocked()]).toEqual(['BLOCKED', true])
+  for (const table of ['disputes', 'unattributed_disputes'])
+    await db.query(sql`
+      update ${raw(table)} set acquirer_status = 'REJEITADA', acquirer_state = 'unknown'
+      where ${raw(table === 'disputes' ? 'acquirer_reference' : 'reference')} = any(${references})`)
+  await psp.poll(both('REJEITADA'))
+  expect(await fetchDisputed(service, id)).toMatchObject({ status: 'PAID', disputes: [{ status: 'REJECTED' }] })
+  expect(await isBlocked()).toBe(false)
 })

@@ -244,9 +244,12 @@ async function follow(deps: SettleDeps, reading: Reading, found: DisputeFound): 
   }
 }
 
-/** True when the acquirer reports something new, or the payment may show a return by now. */
+/**
+ * True when the acquirer reports something new, or the payment may show a return by now. The same status is new if an
+ * earlier version of Guichê could not read it.
+ */
 function mayHaveChanged(known: DisputeRow, found: DisputeFound, { isComplete }: Reading, now: Date): boolean {
-  const isSame = known.acquirer_status === found.status && known.deadline_at?.getTime() === found.deadline?.getTime()
+  const isSame = isSameStatus(known, found) && known.deadline_at?.getTime() === found.deadline?.getTime()
   if (!isSame) return true
   if (!isUndecided(known) || known.state !== 'accepted') return false
   return isComplete || now.getTime() - (known.decided_at?.getTime() ?? 0) < returnExpectedMs
@@ -256,7 +259,14 @@ function mayHaveChanged(known: DisputeRow, found: DisputeFound, { isComplete }: 
 async function isStoredAsEnded({ db }: SettleDeps, { acquirer }: Reading, found: DisputeFound): Promise<boolean> {
   if (found.state !== 'rejected' && found.state !== 'canceled') return false
   const stored = await findUnattributedDispute(db, { acquirer: acquirer.name, reference: found.reference })
-  return stored?.acquirer_status === found.status
+  return stored !== null && isSameStatus(stored, found)
+}
+
+function isSameStatus(
+  stored: Pick<DisputeRow, 'acquirer_status' | 'acquirer_state'>,
+  { status, state }: DisputeFound,
+): boolean {
+  return stored.acquirer_status === status && stored.acquirer_state === state
 }
 
 /** Records a dispute. Its payment tells which transaction it belongs to, and how much was really returned. */
