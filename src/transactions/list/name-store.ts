@@ -5,7 +5,10 @@ import { type Db, type Sql, sql, type Tx } from '../../db/sql.ts'
 export const uncountedMax = 1_000
 /** Transactions per statement: about 60 ms. */
 export const countedAtOnce = 5_000
-/** Most customers that are kept of a name. With more, a changed row would not fit into the page of its old version. */
+/**
+ * The most documents that are stored for one name. With more, the new version of an updated row would not fit into the
+ * page of the old one.
+ */
 const documentsMax = 64
 /** A name is searched by every three characters of it. */
 const gramLength = 3
@@ -23,19 +26,19 @@ export async function listUncounted(db: Db, before: Date): Promise<string[]> {
 }
 
 /**
- * Counts the next transactions of a merchant, in the order of their creation, up to a moment. Returns their number.
- * The lock excludes other processes that count, and those that erase names.
+ * Counts the next transactions of a merchant, in the order of their creation, up to a moment. Returns whether some
+ * before that moment may be left to count. The lock excludes other processes that count, and those that erase names.
  */
-export async function countNames(db: Db, merchantId: string, before: Date, atOnce = countedAtOnce): Promise<number> {
+export async function countNames(db: Db, merchantId: string, before: Date, atOnce = countedAtOnce): Promise<boolean> {
   return await db.transaction(async (tx) => {
     await lock(tx, merchantId)
     await tx.query(sql`
       insert into customer_names_counted (merchant_id, until, transactions) values (${merchantId}, '-infinity', 0)
       on conflict do nothing`)
-    const [row] = await tx.query<{ counted: number }>(sql`
+    const [row] = await tx.query<{ is_more: boolean }>(sql`
       with span as materialized (
         select until as since, least(${before}, (
-          -- Those of one millisecond are not separated.
+          -- All transactions of one millisecond are counted by the same call.
           select greatest(created_at, until + interval '1 millisecond') from transactions
           where merchant_id = ${merchantId} and created_at >= until order by created_at, id offset ${atOnce} limit 1)) as until
         from customer_names_counted where merchant_id = ${merchantId} and until < ${before}
@@ -57,8 +60,8 @@ export async function countNames(db: Db, merchantId: string, before: Date, atOnc
       update customer_names_counted counted
       set until = span.until, transactions = transactions + (select count(*) from read)
       from span where merchant_id = ${merchantId}
-      returning (select count(*) from read) as counted`)
-    return row?.counted ?? 0
+      returning span.until < ${before} as is_more`)
+    return row?.is_more ?? false
   })
 }
 

@@ -158,7 +158,7 @@ it('lists exactly at every moment, while others write, commit late, roll back, e
   await Promise.all([...keepers, reader])
   expect(compared).toBeGreaterThan(5)
   await verifyNames(db, log)
-  while ((await countNames(db, merchant, new Date(now), 1_000)) > 0);
+  while (await countNames(db, merchant, new Date(now), 1_000));
   expect(await verifyNames(db, log)).toEqual([])
   for (let round = 0; round < 60; round += 1) await expectExact(anyFilters(), { page: 1 + below(5) })
 })
@@ -187,6 +187,14 @@ it('counts merchants with many transactions, once these are some minutes old', a
   await countAllNames({ db, clock, atOnce: 500 })
   expect(await counted()).toEqual([{ merchant_id: merchant, transactions: 2_200 }])
   await expectExact({ customerName: 'nova' })
+})
+
+it('counts all transactions if more than one call counts were created in the same millisecond', async () => {
+  await insert(db, some(1_200, { merchantId: merchant, at: startsAt }))
+  await insert(db, some(300, { merchantId: merchant, at: startsAt + 1 }))
+  await countAllNames({ db, clock: manualClock(new Date(startsAt + 3 * 60_000)), atOnce: 500 })
+  expect(await db.query(sql`select transactions from customer_names_counted`)).toEqual([{ transactions: 1_500 }])
+  expect(await verifyNames(db, log)).toEqual([])
 })
 
 it('keeps the customers of a name while they are few', async () => {

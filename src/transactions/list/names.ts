@@ -17,8 +17,8 @@ export async function countAllNames(
 ): Promise<void> {
   const before = new Date(clock.now().getTime() - visibleWithinMs)
   for (const merchantId of await listUncounted(db, before)) {
-    for (let counted = atOnce; counted >= atOnce; ) {
-      counted = await countNames(db, merchantId, before, atOnce)
+    for (let isMore = true; isMore; ) {
+      isMore = await countNames(db, merchantId, before, atOnce)
       if (stopping?.aborted) return
     }
   }

@@ -169,7 +169,7 @@ it('has each transaction on one page, in its order', async () => {
 })
 
 it('by a part of a name, once the names are counted, reads the matching rows or a page', async () => {
-  while ((await countNames(db, merchant, new Date('2030-01-01'))) > 0);
+  while (await countNames(db, merchant, new Date('2030-01-01')));
   const rare = await read({ customerName: 'numero 777' })
   expect([rare.total, rare.items.length]).toEqual([5, 5])
   expect(rare.plan.indexes).toContain('transactions_document')
