@@ -2,7 +2,7 @@ import type { WebhookEventType } from '../../../sdk/src/index.ts'
 import { isScope, scopeDescriptions, scopes } from '../../auth/scopes.ts'
 import { kindOfHost, toHost } from '../../webhooks/address.ts'
 import { print, toPlain, write } from '../print.ts'
-import { answerMaxMs, createReport, type Report, toReason } from './checks.ts'
+import { answerMaxMs, type Check, createReport, type Report, toReason } from './checks.ts'
 import { type Connection, type ConnectOptions, findConnection } from './connect.ts'
 import { checkReceiver } from './doctor-receiver.ts'
 import { paint } from './say.ts'
@@ -51,7 +51,8 @@ function summarize(failed: number, hasReceiver: boolean): string {
   return `\n${paint('ok', 'Everything works.')}${next}\n`
 }
 
-async function checkService(connection: Connection, { add }: Report): Promise<void> {
+/** Checks a service: that it can be reached, and what the client may do there. */
+export async function checkService(connection: Connection, { add }: Report): Promise<void> {
   const part = 'service'
   const address = URL.canParse(connection.baseUrl) ? new URL(connection.baseUrl) : null
   if (!address || !/^https?:$/.test(address.protocol)) {
@@ -81,14 +82,33 @@ async function checkService(connection: Connection, { add }: Report): Promise<vo
     })
   checkClock({ sentAt, receivedAt, date }, add)
   if (typeof token !== 'string') {
-    const detail = `The credentials are refused: ${String(description ?? error)}`
-    const fix = 'Check GUICHE_CLIENT_ID and GUICHE_CLIENT_SECRET; "npx guiche client rotate-secret" makes a new secret.'
-    add({ part, name: 'credentials', outcome: 'fail', detail, fix })
+    add({ part, outcome: 'fail', ...describeRefusal(status, String(description ?? error)) })
     return
   }
   add({ part, name: 'credentials', outcome: 'ok', detail: `The credentials of ${connection.clientId} are valid` })
   checkScopes(String(body.scope ?? ''), add)
   await checkMoney(connection, token, add)
+}
+
+/** Only the status 401 says that the credentials are wrong. */
+function describeRefusal(status: number, reason: string): Pick<Check, 'name' | 'detail' | 'fix'> {
+  if (status === 401)
+    return {
+      name: 'credentials',
+      detail: `The credentials are refused: ${reason}`,
+      fix: 'Check GUICHE_CLIENT_ID and GUICHE_CLIENT_SECRET; "npx guiche client rotate-secret" makes a new secret.',
+    }
+  if (status === 429 || status >= 500)
+    return {
+      name: 'token',
+      detail: `The service cannot issue a token now: HTTP ${status}, ${reason}`,
+      fix: 'Wait a minute, and run the command again. If this fails again, see the log of the service.',
+    }
+  return {
+    name: 'token',
+    detail: `The service refuses the request for a token: HTTP ${status}, ${reason}`,
+    fix: 'Check GUICHE_CLIENT_ID and GUICHE_CLIENT_SECRET, and any proxy in front of the service.',
+  }
 }
 
 type Grant = {
@@ -115,12 +135,20 @@ async function requestToken({ baseUrl, clientId, clientSecret }: Connection): Pr
       signal: AbortSignal.timeout(answerMaxMs),
     })
     const receivedAt = Date.now()
-    const body: unknown = await answer.json().catch(() => null)
     const date = Date.parse(answer.headers.get('date') ?? '')
-    const members = typeof body === 'object' && body !== null ? { ...body } : {}
-    return { status: answer.status, body: members, sentAt, receivedAt, date }
+    return { status: answer.status, body: parseMembers(await answer.text()), sentAt, receivedAt, date }
   } catch (error) {
     return { failure: `It cannot be reached: ${toReason(error)}` }
+  }
+}
+
+/** The members of a JSON object; none if the text is something else. */
+function parseMembers(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...value } : {}
+  } catch {
+    return {}
   }
 }
 
