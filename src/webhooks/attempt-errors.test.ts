@@ -5,7 +5,8 @@ const failure = (code: string) => describeFailure(Object.assign(new Error(code),
 
 it('distinguishes a self-signed certificate from one of an authority that is not trusted', () => {
   expect(toAttemptErrorCode(failure('DEPTH_ZERO_SELF_SIGNED_CERT'))).toBe('certificate_self_signed')
-  expect(toAttemptErrorCode(failure('SELF_SIGNED_CERT_IN_CHAIN'))).toBe('certificate_untrusted')
+  for (const code of ['SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_GET_ISSUER_CERT'])
+    expect(toAttemptErrorCode(failure(code)), code).toBe('certificate_untrusted')
 })
 
 it('names the code of an unknown failure', () => {

@@ -72,6 +72,8 @@ const bySystemCode: Record<string, AttemptErrorCode> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate_self_signed',
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate_of_other_name',
   SELF_SIGNED_CERT_IN_CHAIN: 'certificate_untrusted',
+  UNABLE_TO_GET_ISSUER_CERT: 'certificate_untrusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate_untrusted',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate_without_chain',
 }
 

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { WebhookEventType } from '../../../sdk/src/index.ts'
 import { createTestEvent, type SignedWebhook, signWebhook } from '../../../sdk/src/testing.ts'
@@ -112,31 +113,36 @@ function checkAddress(url: string, add: Report['add']): boolean {
 
 async function checkCertificate(url: URL, add: Report['add']): Promise<boolean> {
   const name = 'certificate'
-  try {
-    const days = Math.floor(((await readExpiry(url)).getTime() - Date.now()) / 86_400_000)
-    const isSoon = days < certificateNotedDays
-    const detail = `The certificate is valid for ${days} more ${days === 1 ? 'day' : 'days'}`
-    add({ part, name, outcome: isSoon ? 'note' : 'ok', detail, ...(isSoon && { fix: 'Renew the certificate.' }) })
-    return true
-  } catch (error) {
-    const detail = describeFailure(error)
-    const fix = detail.includes('certificate')
+  const read = await readExpiry(url)
+  if ('error' in read) {
+    const detail = describeFailure(read.error)
+    const fix = read.isOfCertificate
       ? 'Install a certificate of a public authority for this name, with its chain.'
       : 'Check the name, that the receiver runs, and that this machine can reach it.'
     add({ part, name, outcome: 'fail', detail, fix })
     return false
   }
+  const days = Math.floor((read.expiresAt.getTime() - Date.now()) / 86_400_000)
+  const isSoon = days < certificateNotedDays
+  const detail = `The certificate is valid for ${days} more ${days === 1 ? 'day' : 'days'}`
+  add({ part, name, outcome: isSoon ? 'note' : 'ok', detail, ...(isSoon && { fix: 'Renew the certificate.' }) })
+  return true
 }
 
-/** When the certificate of a server expires. Rejects if it is not trusted. */
-async function readExpiry(url: URL): Promise<Date> {
+/** `isOfCertificate`: the server was reached, and its certificate was refused. */
+type Read = { expiresAt: Date } | { error: Error; isOfCertificate: boolean }
+
+/** Reads when the certificate of a server expires. */
+async function readExpiry(url: URL): Promise<Read> {
   const host = toHost(url.hostname)
-  return await new Promise((resolve, reject) => {
-    const socket = connectTls({ host, port: Number(url.port || 443), servername: host, timeout: answerMaxMs }, () => {
-      resolve(new Date(socket.getPeerCertificate().valid_to))
+  // TLS sends only names to the server, not addresses.
+  const name = isIP(host) ? {} : { servername: host }
+  return await new Promise((resolve) => {
+    const socket = connectTls({ host, port: Number(url.port || 443), ...name, timeout: answerMaxMs }, () => {
+      resolve({ expiresAt: new Date(socket.getPeerCertificate().valid_to) })
       socket.end()
     })
-    socket.once('error', reject)
+    socket.once('error', (error) => resolve({ error, isOfCertificate: Boolean(socket.authorizationError) }))
     socket.once('timeout', () => socket.destroy(Object.assign(new Error('time-out'), { code: 'ETIMEDOUT' })))
   })
 }
