@@ -92,11 +92,11 @@ export const sentences: Record<Language, Sentences> = {
       own_secret: () =>
         'You created a client secret that may have made this request, so another person has to approve it.',
       own_account: () =>
-        'The request came from an account that you invited or reset, directly or through other accounts. Another person has to approve it.',
+        'You invited or reset, directly or through other accounts, the account that made this request or that created a client secret it may have used. Another person has to approve it.',
       account_of_requester: () =>
-        'The account that the request came from invited you or reset your password, directly or through other accounts. Another person has to approve it.',
+        'The account that made this request, or that created a client secret it may have used, invited you or reset your password, directly or through other accounts. Another person has to approve it.',
       same_inviter: () =>
-        'Your account and the one that the request came from were invited or reset by the same person, directly or through other accounts. Another person has to approve it.',
+        'The same person, directly or through other accounts, invited or reset your account and the one that made this request or that created a client secret it may have used. Another person has to approve it.',
       new_account: () => 'Your account is new, or was reset or linked. You can approve after 24 hours.',
       limit_per_withdrawal: (limit) => `Above the limit of ${limit} for one withdrawal.`,
       limit_per_day: (limit) => `Above the ${limit} that are left of the limit for this day (06:00 to 20:00).`,
@@ -226,11 +226,11 @@ export const sentences: Record<Language, Sentences> = {
       own_secret: () =>
         'Você criou um segredo da credencial que pode ter feito este pedido, então outra pessoa precisa aprovar.',
       own_account: () =>
-        'O pedido veio de uma conta que você convidou ou redefiniu, diretamente ou por meio de outras contas. Outra pessoa precisa aprovar.',
+        'Você convidou ou redefiniu, diretamente ou por meio de outras contas, a conta que fez este pedido ou que criou um segredo da credencial que ele pode ter usado. Outra pessoa precisa aprovar.',
       account_of_requester: () =>
-        'A conta de onde veio o pedido convidou você ou redefiniu sua senha, diretamente ou por meio de outras contas. Outra pessoa precisa aprovar.',
+        'A conta que fez este pedido, ou que criou um segredo da credencial que ele pode ter usado, convidou você ou redefiniu sua senha, diretamente ou por meio de outras contas. Outra pessoa precisa aprovar.',
       same_inviter: () =>
-        'Sua conta e a conta de onde veio o pedido foram criadas por convite ou redefinidas pela mesma pessoa, diretamente ou por meio de outras contas. Outra pessoa precisa aprovar.',
+        'A mesma pessoa, diretamente ou por meio de outras contas, convidou ou redefiniu a sua conta e a que fez este pedido ou que criou um segredo da credencial que ele pode ter usado. Outra pessoa precisa aprovar.',
       new_account: () => 'Sua conta é nova, ou foi redefinida ou vinculada. Você poderá aprovar depois de 24 horas.',
       limit_per_withdrawal: (limit) => `Acima do limite de ${limit} por saque.`,
       limit_per_day: (limit) => `Acima dos ${limit} que restam do limite deste dia (das 6h às 20h).`,

@@ -31,9 +31,9 @@ export type Obstacle = {
 }
 
 /**
- * Checks whether the second person of a request is independent of the requester. On the command line only one's own
- * requests are refused: whoever has the command line has the database as well, and it is the way out when no other
- * person is left.
+ * Checks whether the second person of a request is independent of the requester. On the command line only the check
+ * for the same person applies. Whoever can run commands can also change the database, and the command line is the last
+ * resort if no other person is left.
  *
  * @param by who would approve, as the audit log names people
  * @param command the arguments of `npx guiche` that approve on the server instead
@@ -59,9 +59,13 @@ export async function findObstacle(
   const makers = requestedBy === null ? secretCreators : [requestedBy]
   const requesters = await Promise.all(makers.map(async (maker) => await findEnrolment(db, maker)))
   const code = approver && findDependence(approver, requesters)
-  if (code) return obstacle(code, dependences[code])
-  // Exempt: an account with a password that only the command line has invited or reset, and an actor without an
-  // account.
+  const account =
+    requestedBy === null
+      ? 'the account that created a client secret this request may have used'
+      : 'the account that the request came from'
+  if (code) return obstacle(code, dependences[code](account))
+  // Exempt from the waiting time: an account with a password that was invited and reset only on the command line, and
+  // an actor without an account.
   if (!approver || (approver.enrolled_by === null && !approver.is_of_provider)) return null
   const since = new Date((approver.enrolled_at?.getTime() ?? 0) + accountAgeMsMin)
   if (since > now)
@@ -73,11 +77,11 @@ export async function findObstacle(
 }
 
 const dependences = {
-  own_account: 'you invited or reset the account that the request came from, directly or through other accounts',
-  account_of_requester:
-    'the account that the request came from invited you or reset your password, directly or through other accounts',
-  same_inviter:
-    'one person invited or reset both your account and the account that the request came from, directly or through other accounts',
+  own_account: (account: string) => `you invited or reset ${account}, directly or through other accounts`,
+  account_of_requester: (account: string) =>
+    `${account} invited you or reset your password, directly or through other accounts`,
+  same_inviter: (account: string) =>
+    `one person invited or reset both your account and ${account}, directly or through other accounts`,
 }
 
 /**
