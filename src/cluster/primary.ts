@@ -41,12 +41,13 @@ export async function startPrimary({
   /** Resolves when the process serves. Afterwards it is replaced if it ends. */
   async function start(): Promise<Facts> {
     const child = cluster.fork({ PORT: String(port) })
-    const end = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
-      // `close` comes after all its output, unlike `exit`.
+    const end = new Promise<{ code: number | null; signal: string | null; error?: Error }>((resolve) => {
+      // `close` comes after the last message of the process, unlike `exit`: a `failed` message is read first.
       child.process.once('close', (code, signal) => resolve({ code, signal }))
       child.on('error', (error) => {
-        log.warn({ pid: child.process.pid, err: error }, 'a process of the service could not be reached')
-        if (child.process.pid === undefined) resolve({ code: null, signal: null })
+        // Without a process id it was not started at all, and there is no `close`.
+        if (child.process.pid === undefined) resolve({ code: null, signal: null, error })
+        else log.warn({ pid: child.process.pid, err: error }, 'a process of the service could not be reached')
       })
     })
     const gone = end.then(() => void ended.delete(gone))
@@ -59,8 +60,8 @@ export async function startPrimary({
           for (const other of childrenBut(child)) send(other, { ...message, from: child.id })
         else if (message.kind === 'metrics?') void sendMetrics(child, message.question)
       })
-      void end.then(({ code, signal }) =>
-        reject(new Error(`a process ended with ${signal ?? code} before it was ready`)),
+      void end.then(({ code, signal, error }) =>
+        reject(error ?? new Error(`a process ended with ${signal ?? code} before it was ready`)),
       )
     })
     // It started while the others were being stopped, and may have missed that message.
@@ -82,6 +83,8 @@ export async function startPrimary({
         await start()
         return
       } catch (error) {
+        // It was stopped while it started.
+        if (isStopping) return
         log.error({ err: error }, 'a process of the service could not be started; trying again')
       }
     }
