@@ -17,7 +17,7 @@ import type { WebhookTests } from '../webhooks/endpoints/test-delivery.ts'
 import { eventTypes } from '../webhooks/event-types.ts'
 import { receiverOf } from '../webhooks/outbox.ts'
 import { buildBodies } from '../webhooks/payload.ts'
-import { deliveriesCountedMax, deliveryStates, listDeliveries } from '../webhooks/read-store.ts'
+import { deliveriesCountedMax, deliveryStates, isCountLimited, listDeliveries } from '../webhooks/read-store.ts'
 import { previewResend, resendMany } from '../webhooks/resend-many.ts'
 import {
   findEventToShow,
@@ -64,8 +64,8 @@ const read = { access: { permission: 'webhook.read' } } as const
 const write = { access: { permission: 'webhook.write' } } as const
 
 /**
- * How a merchant's webhooks arrive, resending many of them, and test events for one record. delivery-list-routes.ts has
- * the list of deliveries; everything else about webhooks is in the merchants' API.
+ * How one merchant's webhooks arrive, resending many of them, and test events for one record. delivery-list-routes.ts
+ * has the list that can show the deliveries of all merchants; everything else about webhooks is in the merchants' API.
  */
 export function registerWebhookScreenRoutes(app: Server, deps: Deps): void {
   registerReading(app, deps)
@@ -106,10 +106,7 @@ function registerReading(app: Server, deps: Deps): void {
       return {
         total,
         totalPages: Math.ceil(total / perPage),
-        // Filtered by endpoint, type, receiver or period, only `deliveriesCountedMax` and one more are counted.
-        isMore:
-          total > deliveriesCountedMax &&
-          (filters.endpointId ?? filters.type ?? filters.receiver ?? from ?? until) !== undefined,
+        isMore: total > deliveriesCountedMax && isCountLimited(filter),
         data: items.map(toDeliveryView),
       }
     },

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { commitEvents, createTestMerchant, testEvent, testSecretKey } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
 import type { Slice } from '../http/page.ts'
-import { type DeliveryFilters, listDeliveries, listEvents } from './read-store.ts'
+import { type DeliveryFilters, isCountLimited, listDeliveries, listEvents } from './read-store.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 const recordId = randomUUID()
@@ -57,6 +57,18 @@ describe('a list of events', () => {
 })
 
 describe('a list of deliveries', () => {
+  it('has an exact total without filters that no index counts, and where few can match', () => {
+    const limited: DeliveryFilters[] = [{ type: 'transaction.paid' }, { state: 'delivered', from: now }]
+    expect(limited.map(isCountLimited)).toEqual([true, true])
+    const exact: DeliveryFilters[] = [
+      {},
+      { state: 'delivered' },
+      { state: 'pending', from: now },
+      { recordId, from: now },
+    ]
+    expect(exact.map(isCountLimited)).toEqual([false, false, false, false])
+  })
+
   it('has the attempts of each, in order', async () => {
     const { items } = await listDeliveries(database.db, merchantId, { state: 'pending' }, slice(1, 10))
     const eventId = items[0]?.id ?? ''
