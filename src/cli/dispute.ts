@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type DisputeView, decideDispute, enterDispute } from '../operator/disputes.ts'
-import { toCentsAboveZero, toId, toReason } from './arguments.ts'
+import { toCentsAboveZero, toId, toShortText } from './arguments.ts'
 import { byOf, withContext } from './context.ts'
 import { print } from './print.ts'
 
@@ -20,7 +20,7 @@ export function disputeCommands(program: Command): void {
       'the disputed amount (default: all that is neither returned nor disputed)',
       toCentsAboveZero,
     )
-    .option('--reason <reason>', 'the reason that the bank gives', toReason)
+    .option('--reason <reason>', 'the reason that the bank gives', toShortText)
     .option('--json', 'print JSON')
     .action(async ({ json, transaction, ...more }: Json & Of & { amount?: number; reason?: string }) => {
       const opening = { transactionId: transaction, ...more, by: byOf(program) }

@@ -8,7 +8,7 @@ import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { type EntryView, toEntryView } from '../operator/entries.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
-import { toCentsAboveZero, toReason } from './arguments.ts'
+import { toCentsAboveZero, toShortText } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
@@ -58,7 +58,7 @@ export function entryCommands(program: Command, ledger: Command): void {
       .requiredOption(
         '--description <text>',
         'what it is for: shown to the operator and, with --client, in the merchant’s statement',
-        toReason,
+        toShortText,
       )
       .option('--key <key>', 'idempotency key: the same key again posts nothing')
       .option('--json', 'print JSON')
@@ -95,7 +95,7 @@ export function entryCommands(program: Command, ledger: Command): void {
         const { id, state, content } = proposal
         const notes = [
           ...(isReplay ? [`It was already proposed under this key: it is ${state}.`] : []),
-          ...(state === 'open' ? [`Another person posts it: \`npx guiche proposal approve ${id}\`.`] : []),
+          ...(state === 'open' ? [`Another person must approve it: \`npx guiche proposal approve ${id}\`.`] : []),
         ]
         print({ id, state, ...content, isReplay }, { json, note: notes.join(' ') })
       },

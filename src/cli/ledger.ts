@@ -12,7 +12,7 @@ import {
 import type { Breach } from '../ledger/verify.ts'
 import { findBreaches } from '../verification.ts'
 import { reviewAfterLostCommits } from '../withdrawals/store.ts'
-import { toReason } from './arguments.ts'
+import { toShortText } from './arguments.ts'
 import { byOf, type Context, withContext } from './context.ts'
 import { entryCommands } from './ledger-entry.ts'
 import { moveCommands } from './move.ts'
@@ -42,7 +42,7 @@ export function ledgerCommands(program: Command): void {
   ledger
     .command('stop')
     .description('freeze withdrawals and refunds; incoming payments are not affected')
-    .requiredOption('--reason <reason>', 'why, for the person who releases the freeze', toReason)
+    .requiredOption('--reason <reason>', 'why, for the person who releases the freeze', toShortText)
     .option(
       '--restored',
       'the database was restored from a backup: what it shows as not sent may have been sent, and waits for a person',

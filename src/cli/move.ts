@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { JWK } from 'jose'
 import { inReais } from '../lib/money.ts'
 import { exportMove, type MoveDocument, proposeMoveIn, proposeMoveOut } from '../operator/moves.ts'
-import { toCentsAboveZero, toId, toReason } from './arguments.ts'
+import { toCentsAboveZero, toId, toShortText } from './arguments.ts'
 import { byOf, withContext } from './context.ts'
 import { findOnlyAcquirer } from './ledger-entry.ts'
 import { print } from './print.ts'
@@ -17,7 +17,7 @@ const acquirer = [
   'the PSP whose account the money leaves or reaches; required if there are several',
 ] as const
 
-/** `guiche ledger move-out`, …: a merchant's balance moves to another cell (operator/moves.ts). */
+/** `guiche ledger move-out`, …: a merchant's balance moves to another cell, which is a separate installation. */
 export function moveCommands(program: Command, ledger: Command): void {
   ledger
     .command('move-out')
@@ -25,7 +25,7 @@ export function moveCommands(program: Command, ledger: Command): void {
     .requiredOption('--client <client-id>', 'the client in this cell')
     .requiredOption('--to-client <client-id>', 'the client in the other cell')
     .requiredOption('--amount <cents>', 'how much of the available balance', toCentsAboveZero)
-    .requiredOption('--description <text>', 'shown in the merchant’s statements in both cells', toReason)
+    .requiredOption('--description <text>', 'shown in the merchant’s statements in both cells', toShortText)
     .option(...acquirer)
     .option('--json', 'print JSON')
     .action(async ({ json, client: clientId, toClient: toClientId, amount, description, ...options }: Out) => {
@@ -40,7 +40,7 @@ export function moveCommands(program: Command, ledger: Command): void {
         { id, move: recordId, state: 'open', ...content },
         {
           json,
-          note: `Another person posts it: \`npx guiche proposal approve ${id}\`. Then \`npx guiche ledger move-document ${recordId}\` writes what the other cell reads.`,
+          note: `Another person must approve it: \`npx guiche proposal approve ${id}\`. This posts it. Then \`npx guiche ledger move-document ${recordId}\` writes the signed document for the other cell.`,
         },
       )
     })
@@ -83,7 +83,7 @@ export function moveCommands(program: Command, ledger: Command): void {
           note:
             proposal === null
               ? 'It has arrived already: nothing was posted.'
-              : `Another person posts it: \`npx guiche proposal approve ${proposal.id}\`. It arrives once, however often the document is read.`,
+              : `Another person must approve it: \`npx guiche proposal approve ${proposal.id}\`. It is posted once, however often the document is read.`,
         },
       )
     })

@@ -13,7 +13,7 @@ import { listDiscrepancyPage } from '../operator/reconciliation-store.ts'
 import { type RunResult, reconcile } from '../reconciliation/run.ts'
 import { discrepancyStates } from '../reconciliation/store.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
-import { toEnd, toId, toReason, toRowCount, toStart } from './arguments.ts'
+import { toEnd, toId, toRowCount, toShortText, toStart } from './arguments.ts'
 import { byOf, withContext } from './context.ts'
 import { toDiscrepancyLine, toShownDiscrepancy } from './discrepancy.ts'
 import { withAcquirers } from './network.ts'
@@ -128,7 +128,7 @@ export function reconcileCommands(program: Command): void {
     .command('dismiss')
     .argument('<id>', 'id of the discrepancy', toId)
     .description('dismiss a discrepancy; it is reported again only if one side changes')
-    .requiredOption('--reason <reason>', 'why, for readers of the statement', toReason)
+    .requiredOption('--reason <reason>', 'why, for readers of the statement', toShortText)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
       const row = await withContext(

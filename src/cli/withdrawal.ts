@@ -10,7 +10,7 @@ import {
   type WithdrawalView,
 } from '../operator/withdrawals.ts'
 import { type Limits, setWithdrawalLimits } from '../withdrawals/limits.ts'
-import { toId, toLimit, toReason, toRowCount, toThreshold, toWindowSeconds } from './arguments.ts'
+import { toId, toLimit, toRowCount, toShortText, toThreshold, toWindowSeconds } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { byOf, withContext } from './context.ts'
 import { explainCommand } from './explain.ts'
@@ -70,7 +70,7 @@ export function withdrawalCommands(program: Command): void {
     .command('reject')
     .argument('<id>', 'id of the withdrawal', toId)
     .description('reject a withdrawal that has not been sent, and return its money')
-    .requiredOption('--reason <reason>', 'why; the merchant reads it', toReason)
+    .requiredOption('--reason <reason>', 'why; the merchant reads it', toShortText)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
       const row = await withContext(async (context) => await rejectPayout(context, { id, reason }, viewer()))
@@ -83,7 +83,7 @@ export function withdrawalCommands(program: Command): void {
     .description('propose the outcome of a payout that the acquirer cannot look up; another person approves it')
     .option('--sent <endToEndId>', 'the PSP’s account statement has the payout with this id')
     .option('--not-sent', 'the PSP’s account statement does not have it: amount and fee are released')
-    .requiredOption('--reason <reason>', 'what you saw in it; the merchant reads this if nothing was sent', toReason)
+    .requiredOption('--reason <reason>', 'what you saw in it; the merchant reads this if nothing was sent', toShortText)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, sent, notSent, reason }: Json & OutcomeOptions) => {
       if ((sent === undefined) === (notSent === undefined))

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { openDatabase } from '../database.ts'
 import { findFreePort } from '../port.ts'
 import type { Service } from '../service.ts'
-import { type Facts, type ToPrimary, type ToWorker, workerArgument } from './worker.ts'
+import { type ServiceFacts, type ToPrimary, type ToWorker, workerArgument } from './worker.ts'
 
 /** The pause before a restart: a process that ended right after its start would probably do so again. */
 const restartAfterMs = 1_000
@@ -39,7 +39,7 @@ export async function startPrimary({
   const ended = new Set<Promise<void>>()
 
   /** Resolves when the process serves. Afterwards it is replaced if it ends. */
-  async function start(): Promise<Facts> {
+  async function start(): Promise<ServiceFacts> {
     const child = cluster.fork({ PORT: String(port) })
     const end = new Promise<{ code: number | null; signal: string | null; error?: Error }>((resolve) => {
       // `close` comes after the last message of the process, unlike `exit`: a `failed` message is read first.
@@ -52,7 +52,7 @@ export async function startPrimary({
     })
     const gone = end.then(() => void ended.delete(gone))
     ended.add(gone)
-    const facts = await new Promise<Facts>((resolve, reject) => {
+    const facts = await new Promise<ServiceFacts>((resolve, reject) => {
       child.on('message', (message: ToPrimary) => {
         if (message.kind === 'ready') resolve(message.service)
         else if (message.kind === 'failed') reject(new Error(message.reason))

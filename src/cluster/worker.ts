@@ -10,11 +10,11 @@ export type ClusterWorker = Shared & {
 }
 
 /** What a service reports when it is ready. */
-export type Facts = Omit<Service, 'stop'>
+export type ServiceFacts = Omit<Service, 'stop'>
 
 /** Messages from the processes to the primary. */
 export type ToPrimary =
-  | { kind: 'ready'; service: Facts }
+  | { kind: 'ready'; service: ServiceFacts }
   | { kind: 'failed'; reason: string }
   | { kind: 'connections'; count: number }
   | { kind: 'metrics?'; question: number }

@@ -27,7 +27,7 @@ export async function findIdAt(db: Reads, at: Date): Promise<number> {
   return row?.id ?? 0
 }
 
-/** The oldest of the next entries before an id, and how many there are: what one request may read. */
+/** The entries that one request reads: the `limit` newest before an id. Returns their oldest id and their number. */
 export async function findStretch(
   db: Reads,
   { before, after, limit }: { before: number | null; after: number; limit: number },
@@ -49,8 +49,8 @@ export type ActionSearch = {
 }
 
 /**
- * The matching entries between two ids, newest first, with the names and amounts of what they are about. The people of
- * the operator have no name for a merchant.
+ * The matching entries between two ids, newest first, with the names and amounts of what they are about. A merchant
+ * does not get the names of the operator's people.
  */
 export async function searchActions(
   db: Reads,
@@ -89,9 +89,9 @@ export async function searchActions(
 /**
  * Entries of some actions since a time, newest first. What the users of a merchant do at that merchant is left out.
  *
- * @param from the first id that may be as late as that
+ * @param from an id below which no entry is as late as `since`
  */
-export async function listNoticed(
+export async function listActionsToNotice(
   db: Reads,
   { actions, since, from, limit }: { actions: string[]; since: Date; from: number; limit: number },
 ): Promise<ActionRow[]> {

@@ -13,7 +13,7 @@ import { type ClientName, findClientNames } from '../operator/suspense-store.ts'
 import { proposalKinds } from '../proposal-kinds.ts'
 import type { ProposalKind } from '../proposals/decide.ts'
 import { disorderMs } from './audit.ts'
-import { findIdAt, listNoticed } from './audit-store.ts'
+import { findIdAt, listActionsToNotice } from './audit-store.ts'
 import { DataOf, NoticeView, ProposalView, StateView } from './schema.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
@@ -54,7 +54,7 @@ export function registerProposalRoutes(app: Server, deps: Deps): void {
       if (userOf(request).merchant) return { data: [] }
       const since = new Date(deps.clock.now().getTime() - noticedMs)
       const from = await findIdAt(deps.db, new Date(since.getTime() - disorderMs))
-      const rows = await listNoticed(deps.db, { actions: noticedActions, since, from, limit: noticedMax })
+      const rows = await listActionsToNotice(deps.db, { actions: noticedActions, since, from, limit: noticedMax })
       const clients = await findClientNames(
         deps.db,
         rows.flatMap(({ merchant_id: merchantId }) => merchantId ?? []),

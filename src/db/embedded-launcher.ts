@@ -4,7 +4,8 @@ import { createRequire } from 'node:module'
 import { dirname, relative, resolve } from 'node:path'
 import { hasCode } from './embedded-process.ts'
 
-export const alternatives =
+/** Advice for the end of an error message. */
+export const otherWaysToRun =
   'Run Guichê as a user other than root, choose another DATA_DIR, or set DATABASE_URL to a PostgreSQL of your own.'
 
 export type User = { uid: number; gid: number }
@@ -87,7 +88,7 @@ export async function findLauncher(options: {
     failures.push(tried.stderr.trim())
   }
   const who = user === null ? 'this user' : `user id ${user.uid} (PostgreSQL refuses to run as root)`
-  throw new Error(`PostgreSQL cannot be run by ${who} on ${folder}: ${failures.at(-1)}. ${alternatives}`)
+  throw new Error(`PostgreSQL cannot be run by ${who} on ${folder}: ${failures.at(-1)}. ${otherWaysToRun}`)
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { alternatives, type User } from './embedded-launcher.ts'
+import { otherWaysToRun, type User } from './embedded-launcher.ts'
 import { hasCode } from './embedded-process.ts'
 
 /** A database's folder, socket and log, and the user that PostgreSQL runs as when we are root. */
@@ -37,8 +37,8 @@ export function makePlace(dataDir: string): Place {
 /** The id of `nobody` on nearly all systems. As root we run initdb as this user: it refuses one that is not known. */
 export const nobody: User = { uid: 65534, gid: 65534 }
 
-/** User ids that Debian assigns to no package, and that few people have. */
-const reservedUserIds = { first: 50_000, count: 10_000 }
+/** Debian gives these user ids to no package, only to ordinary accounts, and few machines have so many of those. */
+const derivedUserIds = { first: 50_000, count: 10_000 }
 
 /**
  * When we run as root, a folder made by an ordinary user keeps its owner. Any other gets a user id derived from the
@@ -48,7 +48,7 @@ function ownerOf(dataDir: string, folder: string): User {
   const owner = existsSync(folder) ? statSync(folder) : { uid: 0, gid: 0 }
   if (owner.uid !== 0 && owner.uid !== nobody.uid) return { uid: owner.uid, gid: owner.gid }
   const userId =
-    reservedUserIds.first + (createHash('sha256').update(dataDir).digest().readUInt32BE() % reservedUserIds.count)
+    derivedUserIds.first + (createHash('sha256').update(dataDir).digest().readUInt32BE() % derivedUserIds.count)
   return { uid: userId, gid: userId }
 }
 
@@ -65,7 +65,10 @@ export function removeUnfinished({ dataDir, folder }: Place): void {
     if (name.startsWith(`${basename(folder)}.new-`)) rmSync(`${dataDir}/${name}`, { recursive: true, force: true })
 }
 
-/** Gives a finished folder, which is on disk, the name of the database: after a power cut it is whole or not there. */
+/**
+ * Renames a finished folder to the name of the database. Its files must already be flushed to disk, so that after a
+ * power failure the database is complete or absent.
+ */
 export function putInPlace(folder: string, place: Place): void {
   if (place.user !== null) changeOwner(folder, place.user)
   renameSync(folder, place.folder)
@@ -121,7 +124,7 @@ export function makePrivate(folder: string, user: User | null): void {
     if (user !== null) chownSync(folder, user.uid, user.gid)
   } catch (error) {
     if (!hasCode(error, 'EEXIST'))
-      throw new Error(`${folder} cannot be made for PostgreSQL. ${alternatives}`, { cause: error })
+      throw new Error(`${folder} cannot be made for PostgreSQL. ${otherWaysToRun}`, { cause: error })
   }
   const made = lstatSync(folder)
   // Root may have been killed between creating the folder and changing its owner.

@@ -3,7 +3,7 @@ import { closeSync, existsSync, fchownSync, openSync, readdirSync, readFileSync,
 import { totalmem } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BaseLogger } from 'pino'
-import { alternatives, findBinaries, findLauncher, type Launcher, run, toCommand } from './embedded-launcher.ts'
+import { findBinaries, findLauncher, type Launcher, otherWaysToRun, run, toCommand } from './embedded-launcher.ts'
 import { makePrivate, newFolder, nobody, type Place, putInPlace, removeUnfinished } from './embedded-place.ts'
 import { endPostmaster, findPostmaster, neutralizePidFile, pollEveryMs } from './embedded-process.ts'
 
@@ -55,7 +55,7 @@ async function initialize(place: Place, binaries: string): Promise<void> {
   makePrivate(folder, maker)
   const launcher = await findLauncher({ binaries, folder, user: maker })
   const made = await run(launcher, launcher.initdb, [...initdbArgs(), '-D', folder])
-  if (made.code !== 0) throw new Error(`PostgreSQL could not make its folder: ${made.stderr.trim()} ${alternatives}`)
+  if (made.code !== 0) throw new Error(`PostgreSQL could not make its folder: ${made.stderr.trim()} ${otherWaysToRun}`)
   putInPlace(folder, place)
 }
 

@@ -12,13 +12,13 @@ export type List = { table: Sql; columns: Sql; merchantId: string; where: Sql }
 export type FoundRows = {
   /** A common table expression that the others read. */
   prepared: Sql
-  /** The position of each matching row; nothing if there are many. */
+  /** The position of each matching row; nothing if there are too many. */
   rows: Sql
   /**
-   * For rows whose number only the statement itself finds out. `areThey`: whether there are many. Many are read by
-   * date, and `total` takes the place of their count.
+   * For rows whose number only the statement itself finds out. `condition`: whether there are too many. Then they are
+   * read by date, and `total` takes the place of their count.
    */
-  many?: { areThey: Sql; total: Sql }
+  tooMany?: { condition: Sql; total: Sql }
 }
 
 /**
@@ -135,12 +135,12 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
       const [few, counted] = [positions(matching, skipped), sql`(select count(*) from ${matching})`]
       const rows = sql`matching as materialized (${found?.rows ?? sql`select created_at, id from ${ofMerchant}`})`
       const prepared = found ? sql`with ${found.prepared}, ${rows}` : sql`with ${rows}`
-      if (!found?.many) return { prepared, total: list.total ?? counted, places: few }
-      const { areThey, total } = found.many
+      if (!found?.tooMany) return { prepared, total: list.total ?? counted, places: few }
+      const { condition, total } = found.tooMany
       return {
         prepared,
-        total: sql`case when ${areThey} then ${total} else ${counted} end`,
-        places: sql`(${few}) union all (${positions(sql`${ofMerchant} and ${areThey}`, skipped)})`,
+        total: sql`case when ${condition} then ${total} else ${counted} end`,
+        places: sql`(${few}) union all (${positions(sql`${ofMerchant} and ${condition}`, skipped)})`,
       }
     }
     return {

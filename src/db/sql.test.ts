@@ -74,7 +74,7 @@ describe('a transaction', () => {
       await db.transaction(
         async (tx) => {
           await tx.query(sql`select 1 as first`)
-          tx.last(async () => await tx.query(sql`select 2 as last`))
+          tx.sendLast(async () => await tx.query(sql`select 2 as last`))
         },
         { number: 1, isShared: true, isPipelined: true },
       )
@@ -86,7 +86,7 @@ describe('a transaction', () => {
   })
 
   it('fails with the error of a last statement, also when another one was skipped because of it', async () => {
-    const fail = (tx: Tx) => tx.last(async () => await tx.query(sql`select 1 / 0`))
+    const fail = (tx: Tx) => tx.sendLast(async () => await tx.query(sql`select 1 / 0`))
     const works: ((tx: Tx) => Promise<void>)[] = [
       async (tx) => {
         await tx.query(sql`insert into notes (id) values (7)`)
@@ -108,7 +108,7 @@ describe('a transaction', () => {
   ])('is not committed when a last statement %s', async (_, send) => {
     const work = db.transaction(async (tx) => {
       await tx.query(sql`insert into notes (id) values (8)`)
-      tx.last(async () => await send(tx))
+      tx.sendLast(async () => await send(tx))
     })
     await expect(work).rejects.toThrow(/cannot be encoded|division by zero/)
     expect(await ids()).not.toContain(8)

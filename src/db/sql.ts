@@ -65,7 +65,7 @@ export type Tx = {
    * Sends a statement whose result nothing in the transaction needs, so that the commit need not wait for its answer.
    * If it fails, the transaction fails with its error. `send` sends one statement, before it waits for anything.
    */
-  last(send: () => Promise<unknown>): void
+  sendLast(send: () => Promise<unknown>): void
   readonly inTransaction: true
 }
 
@@ -167,7 +167,7 @@ export function toDb(pool: pg.Pool): Db {
       let refused: Error | undefined
       const tx: Tx = {
         inTransaction: true,
-        last: (send) => {
+        sendLast: (send) => {
           const countBefore = sentCount
           const sent = send()
           // It is awaited later.

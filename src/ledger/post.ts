@@ -49,7 +49,7 @@ export async function postAll(tx: Tx, postings: Posting[]): Promise<void> {
     assert(locked, 'a merchant has accounts')
     return applyPosting(posting, locked)
   })
-  if (rows.length > 0) tx.last(async () => await insertTransfers(tx, rows))
+  if (rows.length > 0) tx.sendLast(async () => await insertTransfers(tx, rows))
 }
 
 /** Applies a posting to the balances, and returns its transfers with the balances that each left. */

@@ -3,7 +3,7 @@ import type { Sql, Tx } from '../db/sql.ts'
 import { compare } from '../lib/compare.ts'
 import type { OwnEvents } from './own-events.ts'
 import type { Claimed, OwnLease } from './queue-store.ts'
-import { insertEvents, insertForInserted, liveSecretsOf, type OwnDeliveryRow } from './store.ts'
+import { insertEvents, insertForInserted, liveSecretsOf, type RecordUrlDeliveryRow } from './store.ts'
 
 export type RecordType = 'transaction' | 'withdrawal'
 
@@ -23,32 +23,33 @@ export type NewEvent = {
 }
 
 /**
- * Commits events together with the change that caused them, and their deliveries: to the record's webhook URL, and to
- * each registered endpoint of the merchant that matches. An endpoint with the address of the webhook URL gets none of
- * its own. Call it in the transaction that holds the records' locks: the events of a record must be enqueued in the
- * order of their sequence.
+ * Inserts events and their deliveries, at the end of the transaction that makes the change. Each event is delivered to
+ * the record's webhook URL and to every registered endpoint of the merchant that receives its type; an endpoint with
+ * the same URL as the record gets no second delivery. The transaction must hold the records' locks: the events of a
+ * record must be enqueued in the order of their sequence.
  *
  * @param own the deliveries that this process leases and sends after the commit: those that nothing precedes
  */
 export function enqueueEvents(tx: Tx, events: NewEvent[], own: OwnEvents | null = null): void {
   if (events.length === 0) return
   const rows = events.map(toRow).sort(byRecord)
-  const leased = new Set<string>()
-  const deliveries = rows.flatMap(toOwnDelivery).map((row): OwnDeliveryRow => {
-    // The first of its record in this commit. Whether one of an earlier commit is unfinished, the statement finds out.
-    const lease = leased.has(row.recordId) ? null : (own?.reserve(row.receiver) ?? null)
+  const seen = new Set<string>()
+  const deliveries = rows.flatMap(toRecordUrlDelivery).map((row): RecordUrlDeliveryRow => {
+    // Only the first delivery of each record in this commit may be leased. The statement finds out whether a delivery
+    // of an earlier commit is unfinished.
+    const lease = seen.has(row.recordId) ? null : (own?.reserve(row.receiver) ?? null)
     if (lease) own?.lease(toClaimed(row, lease))
-    leased.add(row.recordId)
+    seen.add(row.recordId)
     return { ...row, ...toLeased(lease) }
   })
   const secretsOf = merchantsOf(deliveries.filter(({ leasedBy }) => leasedBy !== null))
-  tx.last(async () => {
+  tx.sendLast(async () => {
     const enqueued = await insertEvents(tx, { events: rows, deliveries, secretsOf })
     own?.enqueued(enqueued)
   })
 }
 
-function toLeased(lease: OwnLease | null): Pick<OwnDeliveryRow, 'leasedUntil' | 'leasedBy'> {
+function toLeased(lease: OwnLease | null): Pick<RecordUrlDeliveryRow, 'leasedUntil' | 'leasedBy'> {
   return { leasedUntil: lease?.leasedUntil ?? null, leasedBy: lease?.instance ?? null }
 }
 
@@ -71,13 +72,14 @@ export type FirstEvents = {
 }
 
 /**
- * The same for records that the statement itself inserts, so that both commit without another round trip. No event
- * precedes a first one, so `reserve` may lease its delivery for this process.
+ * Like {@link enqueueEvents}, for records that the same statement inserts, which saves a round trip. No event precedes
+ * the first one of a record, so `reserve` may lease its delivery for this process. A delivery with a snapshot is not
+ * leased: its body is built from the snapshot, and not from the new record.
  */
 export function firstEvents(events: NewEvent[], reserve: (receiver: string) => OwnLease | null): FirstEvents {
   const rows = events.map(toRow)
   const reserved: Claimed[] = []
-  const deliveries = rows.flatMap(toOwnDelivery).map((row): OwnDeliveryRow => {
+  const deliveries = rows.flatMap(toRecordUrlDelivery).map((row): RecordUrlDeliveryRow => {
     const lease = row.snapshot === null ? reserve(row.receiver) : null
     if (lease) reserved.push(toClaimed(row, lease))
     return { ...row, ...toLeased(lease) }
@@ -87,15 +89,15 @@ export function firstEvents(events: NewEvent[], reserve: (receiver: string) => O
   return { parts: insertForInserted(rows, deliveries), secrets, reserved, isAnyUnreserved }
 }
 
-function toClaimed(row: OwnDelivery, { leasedUntil }: OwnLease): Claimed {
+function toClaimed(row: RecordUrlDelivery, { leasedUntil }: OwnLease): Claimed {
   return { ...row, eventId: row.id, dueAt: row.occurredAt, leasedUntil, attempts: 0, attemptsBefore: 0 }
 }
 
-type OwnDelivery = Omit<EventRow, 'webhookUrl' | 'status'> &
-  Pick<OwnDeliveryRow, 'url' | 'receiver'> & { endpointId: null }
+type RecordUrlDelivery = Omit<EventRow, 'webhookUrl' | 'status'> &
+  Pick<RecordUrlDeliveryRow, 'url' | 'receiver'> & { endpointId: null }
 
 /** The delivery to the record's own URL, if it has one. */
-function toOwnDelivery({ webhookUrl: url, ...row }: EventRow): OwnDelivery[] {
+function toRecordUrlDelivery({ webhookUrl: url, ...row }: EventRow): RecordUrlDelivery[] {
   return url === null ? [] : [{ ...row, endpointId: null, url, receiver: receiverOf(url) }]
 }
 

@@ -103,7 +103,7 @@ const intoEvents = raw(`
 const returningEvents = raw('returning merchant_id, id, type, record_id, sequence, occurred_at')
 
 /** A delivery to the record's own URL. */
-export type OwnDeliveryRow = Pick<EventRow, 'merchantId' | 'id' | 'recordId' | 'sequence' | 'occurredAt'> & {
+export type RecordUrlDeliveryRow = Pick<EventRow, 'merchantId' | 'id' | 'recordId' | 'sequence' | 'occurredAt'> & {
   url: string
   receiver: string
   /** Null: whoever claims it sends it. Otherwise the process that inserts it has leased it, and sends it as well. */
@@ -111,7 +111,7 @@ export type OwnDeliveryRow = Pick<EventRow, 'merchantId' | 'id' | 'recordId' | '
   leasedBy: number | null
 }
 
-const ownDeliveryColumns = {
+const recordUrlDeliveryColumns = {
   merchantId: 'uuid',
   id: 'uuid',
   recordId: 'uuid',
@@ -142,7 +142,7 @@ const joinEndpoints = (newEvents: Sql) => sql`
   ) endpoint`
 
 const smallEventsParam = smallRowsParam<EventRow>(eventColumns)
-const smallDeliveriesParam = smallRowsParam<OwnDeliveryRow>(ownDeliveryColumns)
+const smallDeliveriesParam = smallRowsParam<RecordUrlDeliveryRow>(recordUrlDeliveryColumns)
 
 /** `refused`: the deliveries that were not leased after all, because an earlier event of the record goes first. */
 export type Enqueued = { secrets: LiveSecret[]; refused: string[]; isAnyUnleased: boolean }
@@ -158,7 +158,7 @@ export type Enqueued = { secrets: LiveSecret[]; refused: string[]; isAnyUnleased
  */
 export async function insertEvents(
   tx: Tx,
-  { events, deliveries, secretsOf }: { events: EventRow[]; deliveries: OwnDeliveryRow[]; secretsOf: string[] },
+  { events, deliveries, secretsOf }: { events: EventRow[]; deliveries: RecordUrlDeliveryRow[]; secretsOf: string[] },
 ): Promise<Enqueued> {
   const now = events[0]?.occurredAt ?? new Date(0)
   const [row] = await tx.query<Omit<Enqueued, 'secrets'> & { secrets: Parameters<typeof readLiveSecrets>[0] }>(
@@ -226,13 +226,13 @@ export async function insertEvents(
 }
 
 const eventsParam = rowsParam<EventRow>(eventColumns)
-const ownDeliveriesParam = rowsParam<OwnDeliveryRow>(ownDeliveryColumns)
+const recordUrlDeliveriesParam = rowsParam<RecordUrlDeliveryRow>(recordUrlDeliveryColumns)
 
 /**
  * The same as further parts of a statement that inserts records, for those of them that it returns as `inserted`: no
  * event precedes their first ones.
  */
-export function insertForInserted(events: EventRow[], deliveries: OwnDeliveryRow[]): Sql {
+export function insertForInserted(events: EventRow[], deliveries: RecordUrlDeliveryRow[]): Sql {
   const isInserted = sql`join inserted on inserted.id = input."recordId" and inserted.merchant_id = input."merchantId"`
   return sql`
     first_events as (${intoEvents} ${eventsParam(events)} ${isInserted} ${returningEvents}),
@@ -240,7 +240,7 @@ export function insertForInserted(events: EventRow[], deliveries: OwnDeliveryRow
       ${intoDeliveries}
       select "merchantId", input.id, "recordId", sequence, null, url, receiver, 'pending', "leasedUntil", "leasedBy",
         coalesce("leasedUntil", "occurredAt"), "occurredAt"
-      from ${ownDeliveriesParam(deliveries)} ${isInserted}
+      from ${recordUrlDeliveriesParam(deliveries)} ${isInserted}
       union all
       select
         event.merchant_id, endpoint.delivery_id, event.record_id, event.sequence, endpoint.id, endpoint.url, endpoint.receiver,

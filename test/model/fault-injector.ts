@@ -69,7 +69,7 @@ export function faultyDb(db: Db, injector: FaultInjector): Db {
 function faultyTx(tx: Tx, injector: FaultInjector): Tx {
   return {
     inTransaction: true,
-    last: (send) => tx.last(send),
+    sendLast: (send) => tx.sendLast(send),
     async query<Row extends object>(statement: Sql) {
       injector.step('a statement in a transaction')
       return await tx.query<Row>(statement)

@@ -96,7 +96,7 @@ export function findByName(
       ${positions} and customer_document = any((select documents from known)::text[]) and created_at < (select until from known)
       union all
       ${positions} and created_at >= (select since from known)`,
-    ...(isAlone && { many: { areThey: sql`${total} is not null`, total } }),
+    ...(isAlone && { tooMany: { condition: sql`${total} is not null`, total } }),
   }
 }
 
