@@ -7,10 +7,13 @@ const ageMaxMs = 500
 const clientsMax = 10_000
 /** The maximum number of clients that are read together with another one. */
 const readTogetherMax = 100
-/** For this long after its last request a client is read together with others. Later it is read when it returns. */
+/**
+ * A client that made a request within this time is read again together with others. After that it is read again only
+ * with its next request.
+ */
 const activeMs = 5_000
 
-/** What the guard needs at every request: the client, and since when its tokens are valid, if at all. */
+/** The guard reads it at every request: the client, and the time before which its tokens are revoked. */
 export type ClientDirectory = {
   /** Returns a cached value immediately. */
   find(clientId: string): KnownClient | null | Promise<KnownClient | null>

@@ -4,8 +4,8 @@ import type { DeliveryState } from '../webhooks/read-store.ts'
 import type { Cursor } from './list-store.ts'
 
 /**
- * waiting: not tried since its schedule started, or behind an earlier delivery of its record; failing: to be tried
- * again after a failed attempt; given_up: not tried again.
+ * waiting: not tried since its retry schedule started, or behind an earlier delivery of its record; failing: to be
+ * tried again after a failed attempt; given_up: not tried again.
  */
 export const deliveryTabs = ['waiting', 'failing', 'delivered', 'given_up'] as const
 export type DeliveryTab = (typeof deliveryTabs)[number]
@@ -112,9 +112,9 @@ const givenUp = ['exhausted', 'gone', 'canceled']
 export const pageMax = 21
 
 /**
- * `attempts_before` is the number of attempts before the schedule last started again, by a resend or a newer event of
- * the record: a delivery without further ones was not tried since then. A delivery that waits behind another one counts
- * as not tried as well.
+ * `attempts_before` is the number of attempts before the retry schedule last started again, by a resend or a newer
+ * event of the record. If `attempts` equals it, the delivery was not tried since then. A delivery that waits for an
+ * earlier one counts as not tried as well.
  */
 const attemptConditions: Record<DeliveryTab | 'untried', Sql> = {
   waiting: sql`and (state = 'waiting' or attempts = attempts_before)`,
@@ -182,7 +182,7 @@ export async function findLastPosition(
 /** The most deliveries of a tab that are counted. */
 export const countedMax = 5_000
 
-/** How many deliveries each tab has that did not arrive, without other filters; those that arrived are in no index. */
+/** Counts the undelivered deliveries of each tab, without other filters. No index covers the delivered ones. */
 export async function countUndelivered(
   db: Reads,
   { merchantId, reader }: Pick<MatchingDeliveries, 'merchantId' | 'reader'>,

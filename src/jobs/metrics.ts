@@ -5,14 +5,14 @@ import { findJobBacklog, listClocks } from './store.ts'
 
 /**
  * How many jobs wait and for how long, the clocks of the machines, and the connections of this process. Read whenever
- * the metrics are requested. `timed`: the names of the jobs whose age counts. One that no process knows, of another
- * version or without its setting, is never done.
+ * the metrics are requested. `timed`: the names of the jobs whose waiting time is measured. A job of another version,
+ * or whose setting is missing, is known to no process and never runs, so it is left out.
  */
 export function observeJobs({ db, registry, timed }: { db: Db; registry: Registry; timed: string[] }): void {
   registerGauges(registry, async () => await findJobBacklog(db, timed), [
     {
       name: 'guiche_jobs_oldest_due_seconds',
-      help: 'Age of the oldest job that is due, other than scheduled reports and those that no process knows',
+      help: 'Seconds since the oldest waiting job became due, without scheduled reports and jobs that no process knows',
       value: ({ oldestDueSeconds }) => oldestDueSeconds,
     },
     {

@@ -125,7 +125,7 @@ export async function listClocks(db: Db): Promise<{ host: string; aheadMs: numbe
     order by host, abs(clock_ahead_ms) desc`)
 }
 
-/** `timed`: the names of the jobs whose age counts. */
+/** `timed`: the names of the jobs whose waiting time is measured. */
 export async function findJobBacklog(db: Db, timed: string[]): Promise<JobBacklog> {
   const [row] = await db.query<JobBacklog>(sql`
     select count(*) filter (where is_open and run_at <= now()) as due,

@@ -16,8 +16,8 @@ export function isPostedWithin(merchantId: string, { from, until }: Window): Sql
 }
 
 /**
- * The first id that a merchant's transfer of this moment or later may have, as a value of a statement: a search by
- * halves, which reads about forty rows of the primary key.
+ * An SQL expression: the lowest id that a merchant's transfer of this moment or later may have. It is a binary search,
+ * which reads about forty rows of the primary key.
  */
 export function firstIdSince(merchantId: string, at: Date): Sql {
   return sql`(

@@ -4,6 +4,7 @@ import type { LinkDetailResponse, LinkPaymentResponse, LinkResponse } from './sc
 import { linkState } from './state.ts'
 import type { LinkPaymentRow, LinkWithTotals } from './store.ts'
 
+/** `cell`: the name of this installation if there are several; null otherwise. */
 type Shown = { baseUrl: string; cell: Cell | null; now: Date }
 
 export function toLinkResponse(row: LinkWithTotals, { baseUrl, cell, now }: Shown): LinkResponse {

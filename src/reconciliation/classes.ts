@@ -52,7 +52,7 @@ export type Side = {
   rawSha256?: string
 }
 
-/** What may be kept of a side: an unreadable entry is compared by its hash. */
+/** A side without the raw text of an unreadable entry. Its hash stays, and is enough to compare it. */
 export function withoutRaw(side: Side | null): Side | null {
   if (side === null) return null
   const { raw: _, ...kept } = side
@@ -60,8 +60,8 @@ export function withoutRaw(side: Side | null): Side | null {
 }
 
 /**
- * The part of a side that tells whether it has changed since an earlier run. Of an unreadable entry only the hash: its
- * time may be unknown, and is then the window's, which differs from run to run.
+ * The part of a side that tells whether it has changed since an earlier run. For an unreadable entry this is only the
+ * hash. If its time is unknown, the time of the window is used, which differs from run to run.
  */
 export function toCompared(side: Side | null): Partial<Side> | null {
   return side?.rawSha256 === undefined ? side : { rawSha256: side.rawSha256 }

@@ -59,7 +59,7 @@ export async function insertStatement(tx: Tx, row: StatementRow & { runId: strin
     values (${row.acquirer}, ${row.day}, ${row.version}, ${row.runId}, ${row.signed_at}, ${row.statement}, ${row.sha256})`)
 }
 
-/** PostgreSQL's clock, moved by as much as a test moves the service's. */
+/** The time of PostgreSQL's clock, plus the milliseconds by which a test has moved the service's clock; otherwise 0. */
 export async function findDatabaseTime(db: Db | Tx, movedMs: number): Promise<Date> {
   const [row] = await db.query<{ at: Date }>(sql`
     select clock_timestamp() + make_interval(secs => ${movedMs / 1_000}) as at`)
@@ -85,10 +85,10 @@ export async function insertStatementKey(tx: Tx, key: StatementKeyRow): Promise<
     values (${key.kid}, ${JSON.stringify(key.public_jwk)}, ${key.sealed_private_jwk}, ${key.created_at})`)
 }
 
-/** The change of an acquirer's clearing account by transfers of one kind: incoming cents are positive. */
+/** The events of one kind of transfer, and by how much they changed a clearing account: incoming is positive. */
 export type Moved = { kind: TransferKind; count: number; change: number }
 
-/** The change of an acquirer's balance in the ledger in a window, by the time of posting. */
+/** Sums by kind the transfers of an acquirer's clearing account that were posted in a window. */
 export async function sumMoved(
   db: Db | Tx,
   { acquirer, from, to }: { acquirer: string; from: Date | null; to: Date },
@@ -103,7 +103,10 @@ export async function sumMoved(
 
 export type PostedLate = { count: number; sum: number; lateCount: number; lateSum: number }
 
-/** Payments that the acquirer dates in a window and the ledger has by now; of these, those posted after `since`. */
+/**
+ * Payments of transactions that the acquirer dates in a window, without reversed attributions; of these, those posted
+ * after `since`. Payments in suspense are not among them.
+ */
 export async function sumDated(
   db: Db | Tx,
   { acquirer, from, to, since }: { acquirer: string; since: Date } & Window,

@@ -8,7 +8,7 @@ import { discrepancyClassLabels } from '../reconciliation/discrepancy-class-labe
 import type { Amount, StatementDiscrepancy } from '../reconciliation/statement.ts'
 import { pdfFormats } from './fees-pdf.ts'
 
-/** Discrepancies that the document shows. The signed file has all of them. */
+/** The most discrepancies that the document lists. The signed statement lists all of them. */
 const discrepanciesMax = 100
 const qrSize = 110
 

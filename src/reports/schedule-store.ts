@@ -12,6 +12,7 @@ export type ScheduleRow = {
   report: ScheduledReport
   format: ReportFormat
   every: Every
+  /** Which date of a record puts it in a period. */
   dating: ReportDate
   language: Language
   /** Ids of users. */
@@ -169,9 +170,9 @@ export async function deleteSendings(tx: Tx, before: Date): Promise<void> {
 }
 
 /**
- * Merchants with a report that was not mailed, and since when the oldest of these is due. The report is still tried, or
- * was given up after `givenUpAfter` and no later one was sent. `client`: the merchant's first client id; empty for the
- * operator.
+ * Merchants with an undelivered report, and since when the oldest of these is due. A report is undelivered while it is
+ * being retried, or if it was given up after `givenUpAfter` and no later report of its schedule was sent. `client`: the
+ * merchant's first client id; empty for the operator.
  */
 export async function listUndelivered(
   db: Db,

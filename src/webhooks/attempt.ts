@@ -14,10 +14,13 @@ export type Answer = {
   /** `hung`: no response within the deadline. `stopped`: we cancelled the attempt, so it does not count. */
   outcome: 'success' | 'gone' | 'refused' | 'unreachable' | 'hung' | 'stopped'
   status: number | null
-  /** One of our fixed sentences, never the receiver's words: it is logged. */
+  /**
+   * A sentence of attempt-errors.ts, perhaps with the HTTP status or the system's error code. Never the receiver's
+   * words: it is logged.
+   */
   error: string | null
   retryAfter: Date | null
-  /** The beginning of the response's body; null if it is empty. */
+  /** The beginning of the response's body; null if there was no response or it had no text. */
   response: string | null
   durationMs: number
 }

@@ -18,7 +18,10 @@ import { lockMerchant } from './store.ts'
 /** `receiver`: scheme, host and port of the webhooks' URL. */
 export type ResendPreview = { total: number; isTooMany: boolean; receivers: { receiver: string; count: number }[] }
 
-/** Counts by receiver what {@link resendMany} would send of a period now, up to the first above the maximum. */
+/**
+ * Counts, for each receiver, the deliveries that {@link resendMany} would send. Counting stops at one more than
+ * {@link resendMax}.
+ */
 export async function previewResend(db: Db, period: Period): Promise<ResendPreview> {
   const receivers = await countToResend(db, period)
   const total = receivers.reduce((sum, { count }) => sum + count, 0)
@@ -26,9 +29,9 @@ export async function previewResend(db: Db, period: Period): Promise<ResendPrevi
 }
 
 /**
- * Delivers the events of a period, or the selected deliveries, again: once per `resendId` even if it is called several
- * times, unless all of them were resent in another way meanwhile. The first event of each record and address is due
- * now; the later ones wait for it. The caller then wakes the worker.
+ * Delivers the events of a period, or the selected deliveries, again. A repeated call with the same `resendId` sends
+ * nothing again as long as at least one delivery still belongs to that resend: a later resend takes deliveries over.
+ * The first event of each record and address is due now; the later ones wait for it. The caller then wakes the worker.
  *
  * @throws {AppError} `validation_failed` when there are more than {@link resendMax}
  */

@@ -8,9 +8,9 @@ export type CountedFilters = { startDate?: Date; endDate?: Date; statuses?: Tran
 const dayMs = 86_400_000
 
 /**
- * The number of a merchant's transactions, as an SQL expression: the sum of whole days, plus or minus what lies
- * between each end of the filter and the nearest midnight, which is counted. With 100,000 transactions over 120 days
- * it takes 0.15 ms; counting takes 7 ms.
+ * The number of a merchant's transactions, as an SQL expression. It adds the stored counts of whole days. At each end
+ * of the filter it counts the rows between that time and the nearest midnight, and adds or subtracts them. With 100,000
+ * transactions over 120 days it takes 0.15 ms; counting takes 7 ms.
  */
 export function countByDays(merchantId: string, filters: CountedFilters): Sql {
   const { startDate, endDate, statuses } = filters
@@ -46,9 +46,9 @@ export function countByDays(merchantId: string, filters: CountedFilters): Sql {
 }
 
 /**
- * Finds the start of a deep page by the counts of the newer whole days, which precede it in the list. Returns a row
- * with the moment below which the page starts and the number of rows still to skip; no row when the list has ended. In
- * the middle of 100,000 it takes 0.3 ms, and 5 ms without.
+ * Finds where a deep page starts. The stored counts tell how many rows the newer days have. Returns one row: `before`
+ * (the page starts below this time) and `rest` (the rows still to skip); no row if the list has ended before it. In the
+ * middle of 100,000 rows it takes 0.3 ms, and 5 ms without the counts.
  */
 export function startOfPage(merchantId: string, statuses: TransactionStatus[] | undefined, offset: number): Sql {
   const ofMerchant = sql`
