@@ -452,7 +452,7 @@ export interface components {
             /** @description Why the attempt failed */
             error: string | null;
             errorCode: components["schemas"]["AttemptErrorCode"];
-            /** @description The first 2 kB of the response’s body; null if it was empty */
+            /** @description The first 2 kB of the response’s body; null if there was no response or it had no text */
             response: string | null;
         };
         /** @description A page of a list */
@@ -847,7 +847,7 @@ export interface components {
             overlapHours?: number;
             /**
              * Format: uuid
-             * @description Your own UUID for the new secret. If its answer was lost, repeat the request with it: the secret that nobody has ends, and the former one stays valid
+             * @description Your own UUID for the new secret. If you received no answer, repeat the request with the same one: you get another secret, the one that you did not receive ends, and the former one stays valid
              */
             secretId?: string;
         };
@@ -1483,7 +1483,7 @@ export interface components {
             error: string | null;
             errorCode: components["schemas"]["AttemptErrorCode"];
             durationInMilliseconds: number;
-            /** @description The first 2 kB of the response’s body; null if it was empty */
+            /** @description The first 2 kB of the response’s body; null if there was no response or it had no text */
             response: string | null;
         };
         /** @description Money sent to a PIX key. Amounts are in cents, dates in ISO 8601 */

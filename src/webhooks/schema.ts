@@ -163,7 +163,10 @@ export const DeliveryView = Type.Object(
           status: Nullable('integer', 'HTTP status of the response; null when there was none'),
           error: Nullable('string', 'Why the attempt failed'),
           errorCode: ErrorCode,
-          response: Nullable('string', 'The first 2 kB of the response’s body; null if it was empty'),
+          response: Nullable(
+            'string',
+            'The first 2 kB of the response’s body; null if there was no response or it had no text',
+          ),
         },
         { title: 'DeliveryAttempt', description: 'One request to your receiver' },
       ),

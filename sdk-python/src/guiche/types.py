@@ -447,7 +447,7 @@ class DeliveryAttempt(TypedDict):
     """Why the attempt failed."""
     errorCode: AttemptErrorCode
     response: str | None
-    """The first 2 kB of the response’s body; null if it was empty."""
+    """The first 2 kB of the response’s body; null if there was no response or it had no text."""
 
 
 class Delivery(TypedDict):
@@ -580,7 +580,7 @@ class WebhookTest(TypedDict):
     errorCode: AttemptErrorCode
     durationInMilliseconds: int
     response: str | None
-    """The first 2 kB of the response’s body; null if it was empty."""
+    """The first 2 kB of the response’s body; null if there was no response or it had no text."""
 
 
 class _CreateWebhookEndpointBodyAlways(TypedDict):

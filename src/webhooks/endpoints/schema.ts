@@ -120,7 +120,7 @@ export const RotateSecretBody = Type.Object(
       Type.String({
         format: 'uuid-v4',
         description:
-          'Your own UUID for the new secret. If its answer was lost, repeat the request with it: the secret that nobody has ends, and the former one stays valid',
+          'Your own UUID for the new secret. If you received no answer, repeat the request with the same one: you get another secret, the one that you did not receive ends, and the former one stays valid',
       }),
     ),
   },
@@ -150,7 +150,10 @@ export const TestDeliveryView = Type.Object(
     error: Nullable('string', 'Why it failed'),
     errorCode: ErrorCode,
     durationInMilliseconds: Type.Integer(),
-    response: Nullable('string', 'The first 2 kB of the response’s body; null if it was empty'),
+    response: Nullable(
+      'string',
+      'The first 2 kB of the response’s body; null if there was no response or it had no text',
+    ),
   },
   {
     title: 'WebhookTest',
