@@ -1,5 +1,6 @@
 import { Guiche, GuicheError } from '@guiche/sdk'
 import { type FieldError, writeFieldError } from './field-errors.ts'
+import type { SignedOut } from './types.ts'
 
 /** An error of the dashboard's own API: its error response, no response (status 0), or the response of a proxy. */
 export class ApiError extends Error {
@@ -63,11 +64,7 @@ const sessionFetch: typeof fetch = async (input, init) => {
   return (await waitForSignIn()) ? await sendInSession(input, init, acting) : response
 }
 
-async function sendInSession(
-  input: RequestInfo | URL,
-  init: RequestInit | undefined,
-  acting: string | null,
-): Promise<Response> {
+async function sendInSession(input: RequestInfo | URL, init?: RequestInit, acting = client): Promise<Response> {
   const headers = new Headers(init?.headers)
   headers.set('x-csrf-token', csrfToken)
   if (acting !== null) headers.set('x-guiche-merchant', acting)
@@ -97,9 +94,22 @@ export async function download(path: string): Promise<Response> {
   return await call('GET', path)
 }
 
-async function call(method: Method, path: string, body?: object): Promise<Response> {
+/**
+ * Ends the session at the service. A session that has ended already counts as signed out. This request does not wait
+ * for a new sign-in as others do: sent again after it, it would end the new session.
+ */
+export async function signOut(): Promise<SignedOut> {
+  try {
+    return (await readJson(await call('DELETE', '/session', undefined, sendInSession))) as SignedOut
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return { providerSignOutUrl: null }
+    throw error
+  }
+}
+
+async function call(method: Method, path: string, body?: object, send = sessionFetch): Promise<Response> {
   const isFile = body instanceof Blob
-  const response = await sessionFetch(`/dashboard/api${path}`, {
+  const response = await send(`/dashboard/api${path}`, {
     method,
     ...(body && {
       body: isFile ? body : JSON.stringify(body),

@@ -137,7 +137,7 @@ const keptMs = 15 * 60_000
 
 /**
  * What happens when a session ends without a sign-out. The requests that were refused wait: they are sent again when
- * the same user has signed in again, and fail when somebody else has, or after `keptMs`.
+ * the same user has signed in again, and fail when somebody else has, after a sign-out, or after `keptMs`.
  */
 function useEndedSession() {
   const [hasEnded, setEnded] = useState(false)
@@ -171,7 +171,11 @@ function useEndedSession() {
       setEnded(false)
       settle(isSameUser)
     },
-    leave: () => replaceSession(null),
+    leave: () => {
+      replaceSession(null)
+      setEnded(false)
+      settle(false)
+    },
   }
 }
 

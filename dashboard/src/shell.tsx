@@ -13,11 +13,13 @@ import {
   useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
-import { request, setActingMerchant } from './api.ts'
+import { setActingMerchant, signOut } from './api.ts'
 import { AttentionBadge, useAttentionCount, useBadgeFilter } from './components/attention.tsx'
 import { BottomBar } from './components/bottom-bar.tsx'
+import { ErrorNotice } from './components/error-notice.tsx'
 import { FindButton } from './components/find-button.tsx'
 import { IconOf } from './components/icons.tsx'
 import { MerchantSwitch } from './components/merchant-switch.tsx'
@@ -27,7 +29,6 @@ import { useClientLink } from './links.ts'
 import { screens } from './screens.ts'
 import { useClient, useUser } from './session.tsx'
 import { languages, texts, useLanguage, useText } from './text.ts'
-import type { SignedOut } from './types.ts'
 
 export const navigationWords = texts<Record<string, string>>({
   en: {
@@ -112,7 +113,8 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
   // Only a list has a count, not the screen of one record.
   const waiting = useAttentionCount(permitted.find(({ paths }) => paths[0] === location)?.name)
   const shown = permitted.filter(({ icon }) => icon)
-  const leave = () => void signOut().finally(onSignedOut)
+  const signingOut = useSignOut(onSignedOut)
+  const leave = () => signingOut.mutate()
   return (
     <AppShell
       header={{ height: 56 }}
@@ -177,6 +179,11 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
             </Text>
           )}
           <OfflineBar />
+          {signingOut.isError && (
+            <div className="sign-out-error not-printed">
+              <ErrorNotice error={signingOut.error} onRetry={leave} />
+            </div>
+          )}
           <AttentionCount value={waiting.shown}>{children}</AttentionCount>
         </div>
       </AppShell.Main>
@@ -257,8 +264,18 @@ function UserMenu({ onSignOut }: { onSignOut: () => void }) {
   )
 }
 
-/** Ends the session here, and at the identity provider if it has a page for that. */
-async function signOut(): Promise<void> {
-  const { providerSignOutUrl } = await request<SignedOut>('DELETE', '/session')
-  if (providerSignOutUrl !== null) location.assign(providerSignOutUrl)
+/**
+ * Ends the session here, and at the identity provider if it has a page for that. If it fails, the user is still signed
+ * in, and the screen stays.
+ */
+function useSignOut(onSignedOut: () => void) {
+  return useMutation({
+    mutationFn: signOut,
+    // By default, a mutation without a connection waits for it: it would end the session much later.
+    networkMode: 'always',
+    onSuccess: ({ providerSignOutUrl }) => {
+      if (providerSignOutUrl !== null) location.assign(providerSignOutUrl)
+      onSignedOut()
+    },
+  })
 }

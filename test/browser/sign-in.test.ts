@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Browser } from 'playwright-core'
+import type { Browser, Route } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { invite } from '../../src/users/invite.ts'
 import { chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
@@ -135,6 +135,40 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await signedOut
     await page.getByText('Your session ended.').waitFor()
     await checkScreen('session-ended')
+  })
+
+  it('stays signed in when a sign-out fails, and signs out of a session that has ended already', async () => {
+    const email = await inviteUser(service, { role: 'support' })
+    const { page, pageErrors } = desktop
+    const signOut = async () => {
+      await page.getByRole('button', { name: /Your account/ }).click()
+      await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    }
+    const answerSignOut = async (answer: (route: Route) => Promise<void>) =>
+      await page.route('**/dashboard/api/session', async (route) =>
+        route.request().method() === 'DELETE' ? await answer(route) : await route.fallback(),
+      )
+    await signIn(page, service, email)
+    await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
+    await answerSignOut(async (route) => await route.abort())
+    await signOut()
+    await page.getByRole('alert').getByText('The service cannot be reached.').waitFor()
+    await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
+    await answerSignOut(async (route) => await route.fulfill({ status: 401, json: { code: 'not_signed_in' } }))
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await page.getByText('Your session ended.').count()).toBe(0)
+    // The sign-out is not sent again in the new session.
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByRole('textbox', { name: 'Password' }).fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
+    await signOut()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(pageErrors).toEqual([])
   })
 
   it('shows field errors and the role of an invitation in Portuguese', async () => {

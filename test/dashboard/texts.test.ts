@@ -272,6 +272,19 @@ it('has a sentence for an answer that is not from the service, such as a proxyâ€
   vi.unstubAllGlobals()
 })
 
+it('counts a session that has ended already as signed out, without a wait for a new sign-in', async () => {
+  vi.stubGlobal('location', { origin: 'http://127.0.0.1' })
+  const { codeOf, onSessionEnded, signOut } = await import('../../dashboard/src/api.ts')
+  const waitForSignIn = vi.fn(async () => true)
+  onSessionEnded(waitForSignIn)
+  vi.stubGlobal('fetch', async () => Response.json({ code: 'not_signed_in' }, { status: 401 }))
+  expect(await signOut()).toEqual({ providerSignOutUrl: null })
+  expect(waitForSignIn).not.toHaveBeenCalled()
+  vi.stubGlobal('fetch', async () => await Promise.reject(new TypeError('Failed to fetch')))
+  expect(await signOut().catch((error: unknown) => codeOf(error))).toBe('connection_failed')
+  vi.unstubAllGlobals()
+})
+
 it('counts payments in a notification, also those that are not named', () => {
   const records = Array.from({ length: 10 }, (_, index) => ({ id: String(index), amount: index < 3 ? 9_000 : 100 }))
   const change = { kind: 'transaction', clientId: null, status: 'PAID', records } as const
