@@ -171,6 +171,22 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     expect(pageErrors).toEqual([])
   })
 
+  it('shows why a person’s data cannot be erased, in the dialog that has no input of this name', async () => {
+    const { id } = await charge(service, {
+      amount: 1_490,
+      customer: { name: 'Ivo Torres', document: '935.411.347-80', email: 'ivo@example.com' },
+    })
+    const { page, pageErrors } = desktop
+    await signIn(page, service, await inviteUser(service, { role: 'admin' }), '/personal-data')
+    await page.getByLabel('CPF or CNPJ').fill('935.411.347-80')
+    await page.getByRole('button', { name: 'Erase' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Type the document again').fill('935.411.347-80')
+    await dialog.getByRole('button', { name: 'Erase' }).click()
+    await dialog.getByRole('alert').getByText(id).waitFor()
+    expect(pageErrors).toEqual([])
+  })
+
   it('shows field errors and the role of an invitation in Portuguese', async () => {
     const invitation = { email: 'ana@example.com', merchantId: null, role: 'support', invitedBy: null }
     const token = await service.db.transaction(async (tx) => await invite(tx, invitation, service.clock.now()))

@@ -1,7 +1,7 @@
 import { Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, useContext, useEffect, useRef } from 'react'
+import { type ReactNode, useContext, useEffect, useId, useRef } from 'react'
 import { codeOf, fieldErrorsOf } from '../api.ts'
 import { type FieldError, writeFieldError } from '../field-errors.ts'
 import { useLanguage } from '../text.ts'
@@ -41,7 +41,10 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
   send: (values: Values) => Promise<Answer>
   onSuccess?: (answer: Answer) => unknown
 }) {
-  const form = useForm({ initialValues })
+  // Another form on the page may have a field of the same name, so the id of this form is part of the attribute.
+  const id = useId()
+  const form = useForm({ initialValues, enhanceGetInputProps: ({ field }) => ({ 'data-path': `${id} ${field}` }) })
+  const hasInput = (field: string) => document.querySelector(`[data-path="${CSS.escape(`${id} ${field}`)}"]`) !== null
   const sending = useMutation({
     mutationFn: send,
     // The values may contain a password: none is kept after the form is closed.
@@ -50,10 +53,9 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
     onSuccess: async (answer) => await onSuccess?.(answer),
     onError: (error) => {
       const fieldErrors = fieldErrorsOf(error)
-      // If a field has no input, the notice shows all errors. For a reused key the service names the fields that differ
-      // from the earlier request: they are not wrong in themselves.
-      if (codeOf(error) === 'idempotency_key_reused' || !fieldErrors.every(({ field }) => form.getInputNode(field)))
-        return
+      // If a field has no input in this form, the notice shows all errors. For a reused key the service names the fields
+      // that differ from the earlier request: they are not wrong in themselves.
+      if (codeOf(error) === 'idempotency_key_reused' || !fieldErrors.every(({ field }) => hasInput(field))) return
       form.setErrors(
         Object.fromEntries(
           fieldErrors.map((fieldError) => [fieldError.field, <FieldMessage key={fieldError.field} of={fieldError} />]),
