@@ -26,11 +26,17 @@ export const screenKeys: Readonly<Record<string, string>> = {
 /** How soon the second key must follow `g`. A later one counts as a first key. */
 const sequenceMs = 1_500
 
-type Actions = { openScreen: (key: string) => void; openPalette: () => void; openSheet: () => void }
+type Actions = {
+  /** Returns whether a screen has this key. */
+  openScreen: (key: string) => boolean
+  openPalette: () => void
+  /** Opens the list of keyboard shortcuts. */
+  openSheet: () => void
+}
 
 /**
- * Listens for the keys of the sheet: ⌘ K or Ctrl + K always, the others unless the user types or a dialog or a menu is
- * open.
+ * Listens for the keyboard shortcuts. ⌘ K and Ctrl + K always work. The others are ignored while the user types, and
+ * while a dialog or a menu is open.
  */
 export function useShortcuts(actions: Actions): void {
   const latest = useRef(actions)
@@ -47,8 +53,10 @@ export function useShortcuts(actions: Actions): void {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isBusy(event.target)) return
       const isSecond = event.timeStamp - goAt < sequenceMs
       goAt = event.key === 'g' && !isSecond ? event.timeStamp : Number.NEGATIVE_INFINITY
-      if (isSecond) openScreen(event.key)
-      else if (event.key === '/') openPalette()
+      if (isSecond) {
+        // A key without a screen, such as Tab or Enter, keeps its effect in the browser.
+        if (!openScreen(event.key)) return
+      } else if (event.key === '/') openPalette()
       else if (event.key === '?') openSheet()
       else if (event.key === 'j' || event.key === 'k') moveToRow(event.key === 'j' ? 1 : -1)
       else return
@@ -62,7 +70,8 @@ export function useShortcuts(actions: Actions): void {
 /** Whether the user types, or a dialog or a menu is open. */
 export function isBusy(target: EventTarget | null): boolean {
   const isTyping =
-    target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'))
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches('input:not([type=checkbox], [type=radio]), textarea, select'))
   return isTyping || document.querySelector('[role=dialog], [role=menu]') !== null
 }
 

@@ -28,7 +28,9 @@ export function FindButton({ shown, onSignOut }: Props) {
     openSheet: () => setOpened('sheet'),
     openScreen: (key) => {
       const path = shown.find(({ name }) => screenKeys[name] === key)?.paths[0]
-      if (path !== undefined) navigate(toLink(path))
+      if (path === undefined) return false
+      navigate(toLink(path))
+      return true
     },
   })
   const close = () => setOpened(null)
