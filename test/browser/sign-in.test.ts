@@ -187,6 +187,33 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     expect(pageErrors).toEqual([])
   })
 
+  it('repeats a charge of the sandbox whose answer was lost, and then creates another one', async () => {
+    const { page } = desktop
+    const path = `/sandbox?client=${service.sandbox.clientId}`
+    await signIn(page, service, await inviteUser(service, { role: 'admin' }), path)
+    const keys: string[] = []
+    let isLost = false
+    await page.route('**/transaction', async (route) => {
+      if (route.request().method() !== 'POST') return await route.fallback()
+      keys.push((route.request().postDataJSON() as { idempotencyKey: string }).idempotencyKey)
+      if (isLost) await route.abort()
+      else await route.fallback()
+    })
+    const create = page.getByRole('button', { name: 'Create', exact: true })
+    const pay = page.getByRole('button', { name: 'Pay this charge' })
+    await create.click()
+    await pay.waitFor()
+    isLost = true
+    await create.click()
+    await page.getByRole('alert').getByText('Something went wrong').waitFor()
+    isLost = false
+    await create.click()
+    await pay.waitFor()
+    expect(keys.at(-1)).toBe(keys[1])
+    expect(new Set(keys).size).toBe(2)
+    await page.unrouteAll({ behavior: 'wait' })
+  })
+
   it('shows field errors and the role of an invitation in Portuguese', async () => {
     const invitation = { email: 'ana@example.com', merchantId: null, role: 'support', invitedBy: null }
     const token = await service.db.transaction(async (tx) => await invite(tx, invitation, service.clock.now()))

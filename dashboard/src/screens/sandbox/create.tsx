@@ -1,5 +1,6 @@
 import { Anchor, Button, Group, Image, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { guiche } from '../../api.ts'
 import { CopyAction } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -20,12 +21,15 @@ export function Create({ client, onChosen }: { client: string; onChosen: (chosen
   const t = useText(words)
   const queries = useQueryClient()
   const keyOf = useIdempotencyKey()
+  // Once a charge is created, a request for the same amount creates another one, so it needs a new key. A failed
+  // request does not change this id, so its retry has the same key.
+  const lastId = useRef<string | null>(null)
   const create = useMutationForm({
     initialValues: { amount: 2590 as number | null },
-    // After a charge was created, the same amount is another one.
     send: async ({ amount }): Promise<Charge> =>
-      await guiche.transactions.create({ amount: amount ?? 0, idempotencyKey: keyOf([amount, create.data?.id]) }),
+      await guiche.transactions.create({ amount: amount ?? 0, idempotencyKey: keyOf([amount, lastId.current]) }),
     onSuccess: async ({ id, pixResponse }) => {
+      lastId.current = id
       onChosen({ id, uri: pixResponse.uri })
       await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
     },
