@@ -71,9 +71,15 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/disputes/disputes.tsx')),
   },
   {
-    name: 'record',
-    paths: ['/transactions/:id', '/withdrawals/:id'],
+    name: 'transaction',
+    paths: ['/transactions/:id'],
     permission: 'transaction.read',
+    Screen: screen(async () => await import('./screens/record/record.tsx')),
+  },
+  {
+    name: 'withdrawal',
+    paths: ['/withdrawals/:id'],
+    permission: 'withdrawal.read',
     Screen: screen(async () => await import('./screens/record/record.tsx')),
   },
   {

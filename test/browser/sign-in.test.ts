@@ -187,6 +187,16 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     expect(pageErrors).toEqual([])
   })
 
+  it('offers a merchant’s developer nothing that the role may not do', async () => {
+    const merchantId = await findSandboxMerchant(service)
+    const { page, go } = desktop
+    await signIn(page, service, await inviteUser(service, { role: 'developer', merchantId }), '/credentials')
+    await page.getByRole('button', { name: 'Revoke tokens', exact: true }).waitFor()
+    expect(await page.getByRole('button', { name: 'Revoke tokens and secrets' }).count()).toBe(0)
+    await go(`/withdrawals/${randomUUID()}`)
+    await page.getByText('or your role has no access to it').waitFor()
+  })
+
   it('repeats a charge of the sandbox whose answer was lost, and then creates another one', async () => {
     const { page } = desktop
     const path = `/sandbox?client=${service.sandbox.clientId}`

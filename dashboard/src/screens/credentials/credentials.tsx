@@ -113,7 +113,7 @@ function About({ client }: { client: ClientDetail }) {
 function ChangeScopes({ client, onClose }: { client: ClientDetail; onClose: () => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  // As they were when the dialog opened: the service refuses the change if they are different by now.
+  // The scopes when the dialog opened. The service refuses the change if they have changed since.
   const [before] = useState(client.scopes)
   const save = useMutationForm({
     initialValues: { scopes: before },
@@ -142,6 +142,7 @@ function ChangeScopes({ client, onClose }: { client: ClientDetail; onClose: () =
 function RevokeSection({ client }: { client: ClientDetail }) {
   const t = useText(words)
   const format = useFormat()
+  const may = useMay()
   const queries = useQueryClient()
   const [dialog, setDialog] = useState<'tokens' | 'all' | null>(null)
   const revoke = useMutation({
@@ -168,7 +169,7 @@ function RevokeSection({ client }: { client: ClientDetail }) {
         <Button variant="default" onClick={() => setDialog('tokens')}>
           {t.revokeTokens}
         </Button>
-        {!client.hasProvider && (
+        {!client.hasProvider && client.scopes.every(may) && (
           <Button variant="light" color="red" onClick={() => setDialog('all')}>
             {t.revokeAll}
           </Button>
