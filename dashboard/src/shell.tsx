@@ -15,7 +15,7 @@ import {
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link, useLocation, useSearch } from 'wouter'
 import { setActingMerchant, signOut } from './api.ts'
 import { AttentionBadge, useAttentionCount, useBadgeFilter } from './components/attention.tsx'
 import { BottomBar } from './components/bottom-bar.tsx'
@@ -96,14 +96,20 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
   const t = useText(navigationWords)
   const [isOpen, { toggle, close }] = useDisclosure()
   const [location] = useLocation()
+  const search = useSearch()
   const { permissions, merchant } = useUser()
   const toLink = useClientLink()
   const badgeFilter = useBadgeFilter()
   const client = useClient()
   // This has to be set before any component below sends a request.
   setActingMerchant(merchant === null ? client : null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the address changes
-  useEffect(close, [location])
+  const signingOut = useSignOut(onSignedOut)
+  const leave = () => signingOut.mutate()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the address changes
+  useEffect(() => {
+    close()
+    if (signingOut.isError) signingOut.reset()
+  }, [location, search])
   // Nobody has this permission if real acquirers are configured.
   const isSimulated = permissions.includes('sandbox.use')
   const permitted = screens.filter(
@@ -113,8 +119,6 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
   // Only a list has a count, not the screen of one record.
   const waiting = useAttentionCount(permitted.find(({ paths }) => paths[0] === location)?.name)
   const shown = permitted.filter(({ icon }) => icon)
-  const signingOut = useSignOut(onSignedOut)
-  const leave = () => signingOut.mutate()
   return (
     <AppShell
       header={{ height: 56 }}
@@ -161,6 +165,8 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
               key={name}
               component={Link}
               href={toLink(path, badgeFilter(name))}
+              // The address stays the same if it is the current screen.
+              onClick={close}
               label={(merchant !== null && t[`${name}OfMerchant`]) || (t[name] ?? name)}
               active={path === '/' ? location === '/' : location.startsWith(path)}
               aria-current={(path === '/' ? location === '/' : location.startsWith(path)) ? 'page' : undefined}
@@ -187,7 +193,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
           <AttentionCount value={waiting.shown}>{children}</AttentionCount>
         </div>
       </AppShell.Main>
-      <BottomBar shown={shown} isMenuOpen={isOpen} onMenu={toggle} />
+      <BottomBar shown={shown} isMenuOpen={isOpen} onMenu={toggle} onOpened={close} />
     </AppShell>
   )
 }

@@ -270,6 +270,11 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     const box = await amount.boundingBox()
     expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(390 - 16)
     await checkScreen('newcomer-transactions')
+    // The menu closes also when the user chooses the current screen.
+    const more = page.getByRole('button', { name: 'Mais' })
+    await more.click()
+    await page.getByRole('navigation', { name: 'Menu' }).getByRole('link', { name: 'Transações' }).click()
+    await expect.poll(() => more.getAttribute('aria-expanded')).toBe('false')
     await go('/charge')
     await expect.poll(() => new URL(page.url()).searchParams.get('client')).toBe(service.sandbox.clientId)
     await go('/audit')

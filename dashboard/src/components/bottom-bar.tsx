@@ -16,10 +16,10 @@ const words = texts<Record<string, string>>({
 const mainScreens = ['today', 'transactions', 'charge', 'withdrawals', 'ledger', 'webhooks', 'system']
 const shownMax = 4
 
-type Props = { shown: readonly ScreenEntry[]; isMenuOpen: boolean; onMenu: () => void }
+type Props = { shown: readonly ScreenEntry[]; isMenuOpen: boolean; onMenu: () => void; onOpened: () => void }
 
 /** On a phone: the main screens, and a button that shows the others. */
-export function BottomBar({ shown, isMenuOpen, onMenu }: Props) {
+export function BottomBar({ shown, isMenuOpen, onMenu, onOpened }: Props) {
   const t = useText(words)
   const nameOf = useText(navigationWords)
   const [location] = useLocation()
@@ -35,6 +35,7 @@ export function BottomBar({ shown, isMenuOpen, onMenu }: Props) {
             key={name}
             component={Link}
             href={toLink(path)}
+            onClick={onOpened}
             className="bottom-bar-item"
             aria-current={isCurrent ? 'page' : undefined}
           >
