@@ -38,7 +38,8 @@ export default function Customer() {
         [data?.document && format.document(data.document), data?.email].filter((part) => part).join(' · ') || t.lead
       }
       actions={
-        data?.email && (
+        // An erased customer has no e-mail address, but the address of this page may still have `by=email`.
+        (data?.email || (data && by === 'email')) && (
           <SegmentedControl
             size="xs"
             aria-label={t.by}
@@ -98,7 +99,8 @@ function Transactions({ customer, by }: { customer: List; by: 'document' | 'emai
   const format = useFormat()
   const toLink = useClientLink()
   const filters = useFilters()
-  const isWithoutEmail = by === 'email' && customer.data?.document !== null
+  const { data } = customer
+  const isWithoutEmail = by === 'email' && (data?.document !== null || data.isErased)
   return (
     <RecordList
       list={customer}
