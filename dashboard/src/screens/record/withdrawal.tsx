@@ -2,6 +2,7 @@ import { Skeleton, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { guiche, request } from '../../api.ts'
 import { Copyable } from '../../components/copy.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
 import { type Fact, FactList } from '../../components/fact-list.tsx'
 import { Section } from '../../components/page.tsx'
 import { Proposal } from '../../components/proposals.tsx'
@@ -75,13 +76,14 @@ function useWithdrawal(client: string, id: string) {
 
 type Props = { client: string; record: ExplainedRecord }
 
-/** Who receives the money, who has decided on it, and why it is pending review. */
+/** Who receives the money, who requested and decided the withdrawal, and, while it is pending review, why. */
 export function WithdrawalReceiver({ client, record }: Props) {
   const t = useText(words)
   const format = useFormat()
   const toLink = useClientLink()
   const reviewed = useReviewedWithdrawal(record.id)
   const withdrawal = useWithdrawal(client, record.id)
+  const failed = [withdrawal, reviewed].find(({ isLoadingError }) => isLoadingError)
   const { pixKey, receiver } = withdrawal.data ?? {}
   const decisions = useDecisions(record)
   const facts: Fact[] = []
@@ -101,6 +103,8 @@ export function WithdrawalReceiver({ client, record }: Props) {
           <WhyPending withdrawal={reviewed.data} toLink={(one) => toLink(`/withdrawals/${one}`)} />
           {reviewed.data.proposal && <Proposal proposal={reviewed.data.proposal} />}
         </Stack>
+      ) : failed ? (
+        <ErrorNotice error={failed.error} onRetry={() => void failed.refetch()} />
       ) : (
         <Skeleton height={160} />
       )}
