@@ -10,6 +10,7 @@ import { RecordList } from '../../components/record-table.tsx'
 import { shiftDay } from '../../days.ts'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { ListedDay, ReconciliationView } from '../../types.ts'
@@ -29,6 +30,7 @@ export function ClosedDays({
   const t = useText(words)
   const title = useText(reconciliationWords).days
   const format = useFormat()
+  const toLink = useClientLink()
   const may = useMay()
   const filters = useFilters()
   const [isClosing, setClosing] = useState(false)
@@ -55,7 +57,7 @@ export function ClosedDays({
         filters={filters}
         label={title}
         keyOf={({ acquirer, day }) => `${acquirer} ${day}`}
-        hrefOf={({ acquirer, day }) => `/reconciliation/days/${acquirer}/${day}`}
+        hrefOf={({ acquirer, day }) => toLink(`/reconciliation/days/${acquirer}/${day}`)}
         empty={
           <Empty icon="reconciliation" title={t.none} guide="reconciliation">
             {t.noneHint}

@@ -9,6 +9,7 @@ import { IconOf } from '../../components/icons.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { useFilters } from '../../filters.ts'
 import { type Format, useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
 import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { Amount, ClosedDayView, DiscrepancyClass } from '../../types.ts'
@@ -21,6 +22,7 @@ export default function Day() {
   const t = useText(words)
   const format = useFormat()
   const { language } = useLanguage()
+  const toLink = useClientLink()
   const may = useMay()
   const filters = useFilters()
   const { acquirer = '', day = '' } = useParams()
@@ -43,7 +45,13 @@ export default function Day() {
       title={`${format.date(`${day}T12:00:00Z`)} · ${acquirer}`}
       lead={
         <>
-          <Anchor component={Link} href="/reconciliation?tab=days" size="sm" className="not-printed" display="block">
+          <Anchor
+            component={Link}
+            href={toLink('/reconciliation', { tab: 'days' })}
+            size="sm"
+            className="not-printed"
+            display="block"
+          >
             ← {t.back}
           </Anchor>
           {t.lead(acquirer)}
@@ -187,6 +195,7 @@ function Discrepancies({ day: { differences, differenceCount } }: { day: ClosedD
   const t = useText(words)
   const r = useText(reconciliationWords)
   const format = useFormat()
+  const toLink = useClientLink()
   if (differenceCount === 0) return <Text size="sm">{t.noDiscrepancies}</Text>
   const more = differenceCount - differences.length
   return (
@@ -194,7 +203,7 @@ function Discrepancies({ day: { differences, differenceCount } }: { day: ClosedD
       {differences.map(({ id, class: name, reference, atAcquirer, inLedger, state, reason }) => (
         <Group key={id} className="row" py={8} justify="space-between" gap="xs">
           <div style={{ flex: 1, minWidth: 200 }}>
-            <Anchor component={Link} href={`/reconciliation?${new URLSearchParams({ difference: id })}`} size="sm">
+            <Anchor component={Link} href={toLink('/reconciliation', { difference: id })} size="sm">
               {nameOf(name, r.classes)}
             </Anchor>
             <Text size="xs" c="dimmed" className="identifier">

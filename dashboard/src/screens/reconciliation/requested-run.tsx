@@ -7,6 +7,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { ReasonText } from '../../components/reason.tsx'
 import { dayInBrasilia } from '../../days.ts'
 import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
 import { useText } from '../../text.ts'
 import type { RequestedRunView, RunView } from '../../types.ts'
 import { words } from './text.ts'
@@ -53,6 +54,7 @@ export function RequestedRunNotice({ id, onClose }: { id: string; onClose: () =>
 function Found({ run, version }: { run: RunView; version: number | null }) {
   const t = useText(words)
   const format = useFormat()
+  const toLink = useClientLink()
   const { payment = 0, return: returns = 0, payout = 0 } = run.compared ?? {}
   const all = Object.values(run.counts).reduce((sum, count) => sum + count, 0)
   const isDay = run.kind === 'daily'
@@ -64,7 +66,7 @@ function Found({ run, version }: { run: RunView; version: number | null }) {
       {isDay && (
         <Anchor
           component={Link}
-          href={`/reconciliation/days/${run.acquirer}/${dayInBrasilia(run.from)}`}
+          href={toLink(`/reconciliation/days/${run.acquirer}/${dayInBrasilia(run.from)}`)}
           size="sm"
           c="inherit"
           td="underline"

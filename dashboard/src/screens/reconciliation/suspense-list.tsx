@@ -5,6 +5,7 @@ import { Empty } from '../../components/empty.tsx'
 import { Amount, RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { useText } from '../../text.ts'
 import type { ListedPaymentView, SuspenseStatus } from '../../types.ts'
@@ -16,6 +17,7 @@ export function SuspenseList() {
   const t = useText(words)
   const title = useText(reconciliationWords).suspense
   const format = useFormat()
+  const toLink = useClientLink()
   const filters = useFilters()
   const isOpen = filters.get('state') !== 'all'
   const list = useQuery({
@@ -48,7 +50,7 @@ export function SuspenseList() {
         filters={filters}
         label={title}
         keyOf={({ id }) => id}
-        hrefOf={({ id }) => `/reconciliation/suspense/${id}`}
+        hrefOf={({ id }) => toLink(`/reconciliation/suspense/${id}`)}
         empty={
           <Empty icon="check" title={isOpen ? t.none : t.noneAll} guide="suspense">
             {t.noneHint}

@@ -10,6 +10,7 @@ import { Page, Section } from '../../components/page.tsx'
 import { Proposal } from '../../components/proposals.tsx'
 import { ReasonText } from '../../components/reason.tsx'
 import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { PaymentView } from '../../types.ts'
@@ -22,6 +23,7 @@ export default function SuspensePayment() {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()
+  const toLink = useClientLink()
   const { id = '' } = useParams()
   const payment = useQuery({
     queryKey: ['reconciliation', 'suspense', id],
@@ -37,7 +39,7 @@ export default function SuspensePayment() {
       title={t.title(format.money(data.amount))}
       lead={
         <>
-          <Anchor component={Link} href="/reconciliation?tab=suspense" size="sm">
+          <Anchor component={Link} href={toLink('/reconciliation', { tab: 'suspense' })} size="sm">
             ← {t.back}
           </Anchor>
           <br />
