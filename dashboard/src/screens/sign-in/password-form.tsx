@@ -36,7 +36,7 @@ export function PasswordForm({ onSignedIn }: { onSignedIn: (session: Session) =>
       <PasswordInput {...signIn.input('password')} label={t.password} autoComplete="current-password" required />
       {showsCode && (
         <div>
-          <Text size="sm" fw={500} mb={4} id="code-label">
+          <Text size="sm" fw={500} mb={4}>
             {t.code}
           </Text>
           <PinInput
