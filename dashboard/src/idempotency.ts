@@ -10,8 +10,8 @@ export function newIdempotencyKey(): string {
 }
 
 /**
- * Returns a function that gives a key for the content of a request: the same content as in the call before has the same
- * key, so that a retry repeats the request, and other content is another request.
+ * Returns a function that gives the key for a request's content. If the content is the same as in the previous call,
+ * the key is the same too, so that a retry repeats the request. Other content gets a new key.
  */
 export function useIdempotencyKey(create = newIdempotencyKey): (content: unknown) => string {
   const last = useRef({ content: '', key: '' })
@@ -23,8 +23,8 @@ export function useIdempotencyKey(create = newIdempotencyKey): (content: unknown
 }
 
 /**
- * One key until the operation has succeeded, and a function that renews it. It belongs outside of the dialog: if the
- * answer is lost and the dialog is opened again, the request is still the same.
+ * One key until the operation has succeeded, and a function that renews it. Call this hook outside the dialog: if the
+ * answer is lost and the dialog is opened again, the same request is sent.
  */
 export function useKeyUntilSuccess(create = newIdempotencyKey): [key: string, renew: () => void] {
   const [key, setKey] = useState(create)

@@ -110,13 +110,13 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
     close()
     if (signingOut.isError) signingOut.reset()
   }, [location, search])
-  // Nobody has this permission if real acquirers are configured.
+  // No user has this permission while real acquirers are configured.
   const isSimulated = permissions.includes('sandbox.use')
   const permitted = screens.filter(
     ({ permission, isForOperator }) =>
       (permission === null || permissions.includes(permission)) && !(isForOperator && merchant !== null),
   )
-  // Only a list has a count, not the screen of one record.
+  // The title of the window shows the count of a list. The screen of one record has none.
   const waiting = useAttentionCount(permitted.find(({ paths }) => paths[0] === location)?.name)
   const shown = permitted.filter(({ icon }) => icon)
   return (

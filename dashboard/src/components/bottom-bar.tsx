@@ -12,7 +12,7 @@ const words = texts<Record<string, string>>({
   pt: { label: 'Telas principais', more: 'Mais', charge: 'Cobrar', ledger: 'Razão', ledgerOfMerchant: 'Saldo' },
 })
 
-/** The first four of these that the user may open. */
+/** The bar shows the first four of these screens that the user may open. */
 const mainScreens = ['today', 'transactions', 'charge', 'withdrawals', 'ledger', 'webhooks', 'system']
 const shownMax = 4
 

@@ -29,8 +29,8 @@ type FieldValue<Values, Name> = Name extends keyof Values
     : never
 
 /**
- * A form: the values of its inputs, and the mutation that sends them. The values have the names of the request's
- * fields, so that an error of a field is shown beside its input. `error` is any error that is not shown there.
+ * The values of a form, and the mutation that sends them. Each value has the name of a field of the request, so that an
+ * error of this field is shown beside its input. `error` is an error that is not shown beside an input.
  */
 export function useMutationForm<Values extends Record<string, unknown>, Answer>({
   initialValues,
@@ -53,8 +53,8 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
     onSuccess: async (answer) => await onSuccess?.(answer),
     onError: (error) => {
       const fieldErrors = fieldErrorsOf(error)
-      // If a field has no input in this form, the notice shows all errors. For a reused key the service names the fields
-      // that differ from the earlier request: they are not wrong in themselves.
+      // If a field has no input in this form, the notice shows all errors. For a reused key the service names the
+      // fields that differ from the earlier request: they are not wrong in themselves.
       if (codeOf(error) === 'idempotency_key_reused' || !fieldErrors.every(({ field }) => hasInput(field))) return
       form.setErrors(
         Object.fromEntries(
@@ -120,8 +120,8 @@ export function ActionForm({
         focused.current = document.activeElement
         mutate()
       }}
-      // The browser would write its hints in its own language. They are cleared at the next attempt, which begins with
-      // a click: the browser makes one of the Enter key too.
+      // The browser would write its hints in its own language. The messages are cleared at the next attempt. Every
+      // attempt begins with a click: for the Enter key, the browser also dispatches a click on the submit button.
       onInvalidCapture={({ target }) => {
         if (isInput(target)) target.setCustomValidity(writeFieldError(toFieldError(target), language))
       }}
@@ -129,7 +129,7 @@ export function ActionForm({
         for (const element of currentTarget.elements) if (isInput(element)) element.setCustomValidity('')
       }}
     >
-      {/* An error is shown only while the values are those that were sent: they must not change during the request. */}
+      {/* An error is shown only while the values are those that were sent, so nobody can change them meanwhile. */}
       <fieldset disabled={isPending} style={{ border: 0, margin: 0, padding: 0, minWidth: 0 }}>
         <Stack>
           {children}

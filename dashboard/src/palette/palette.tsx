@@ -47,7 +47,7 @@ function Finder({ onClose, ...context }: Props) {
   const localGroups = useLocalGroups({ query, ...context })
   const groups = [...localGroups, ...useFoundGroups(search.found, query)].filter(({ items }) => items.length > 0)
   const items = groups.flatMap((group) => group.items)
-  // While a search runs, what the one before it found is still shown: Enter must not open that.
+  // While a search runs, the results of the previous search are still shown. Enter must not open them.
   const runnable = search.isLoading ? localGroups.flatMap((group) => group.items) : items
   const current = Math.min(chosen, items.length - 1)
   const run = (item: Item) => {

@@ -39,7 +39,7 @@ export const words = texts({
     searchedOne: (name: string) => `Only records of ${name} were searched.`,
     searchAll: 'Search all merchants',
     partOfNames:
-      'Of each merchant, only customers of the most recent charges were searched by name. Choose a merchant to search more.',
+      'The search by name covered only the most recent charges of each merchant. Choose a merchant to search more.',
     partOfNamesOfOne:
       'Only customers of the most recent charges were searched by name. A complete CPF, CNPJ or e-mail address finds the others.',
     found: (count: number) => (count === 1 ? '1 result' : `${count} results`),

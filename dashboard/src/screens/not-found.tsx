@@ -26,7 +26,7 @@ const words = texts({
   },
 })
 
-/** Shown for an address that has no screen, or none that the user may see. */
+/** Shown for an address that belongs to no screen, or to a screen that the user may not see. */
 export function NotFound() {
   const t = useText(words)
   const [location] = useLocation()

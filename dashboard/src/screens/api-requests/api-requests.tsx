@@ -14,7 +14,7 @@ import { words } from './text.ts'
 
 type ApiRequest = ApiRequests['data'][number]
 
-/** For developers: the requests of a merchant's programs. */
+/** For developers: the requests that a merchant's systems sent to the API. */
 export default function ApiRequestsScreen() {
   const t = useText(words)
   return <RequireMerchant title={t.title}>{(client) => <RequestLog client={client} />}</RequireMerchant>

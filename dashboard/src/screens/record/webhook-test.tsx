@@ -18,7 +18,7 @@ const words = texts({
     test: 'Send a test event',
     again: 'Send again',
     type: 'Event',
-    lead: 'A signed body of the type webhook.test is sent at once, with this event only in data.eventType, so that your system does not take it for a real one. The receiver’s answer appears here.',
+    lead: 'A signed body of the type webhook.test is sent immediately. The chosen event is only in data.eventType, so your system does not treat it as a real event. The receiver’s answer appears here.',
   },
   pt: {
     url: 'URL do webhook',

@@ -17,7 +17,7 @@ export const words = texts({
     or: 'or with a password',
     providerHelp: 'Your account and your role come from the identity provider. For access, ask whoever manages them.',
     faults: {
-      expired: 'The sign-in took too long, or another tab began one too. Try again.',
+      expired: 'The sign-in took too long, or another one was started in another tab. Try again.',
       cancelled: 'The sign-in was canceled. Nothing has changed.',
       provider_unavailable:
         'The identity provider did not answer as expected. Try again in a minute. If it goes on, ask the operator: the log says why.',

@@ -22,7 +22,10 @@ import { words } from './text.ts'
 
 type Answer = { total: number; totalPages: number; data: WithdrawalView[] }
 
-/** Withdrawals that are pending review, of all merchants or of one. For one merchant it is hidden if there are none. */
+/**
+ * Withdrawals that are pending review, of all merchants or of one. The section of one merchant is hidden while it has
+ * no such withdrawal.
+ */
 export function PendingReview({ client }: { client: string | null }) {
   const t = useText(words)
   const may = useMay()
