@@ -140,3 +140,27 @@ it('keeps nobody waiting during a stop', async () => {
   gate.open()
   await first
 })
+
+it('sends no statement of a long read that waited for its turn until the stop', async () => {
+  await Promise.all([db.query(sql`select`), db.query(sql`select`), db.query(sql`select`)])
+  // With fake timers the statement waits for its turn until the stop, however slow the machine is.
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  const background = startBackground(db)
+  const stopping = new AbortController()
+  const [gate, queued] = [createGate(), createGate()]
+  const first = background.db.transaction(async () => await gate.opened)
+  const options = { readOnly: true, stopping: stopping.signal }
+  const read = runWithoutTimeout(background.db, options, async (tx) => {
+    const rows = tx.query(sql`select pg_sleep(5)`)
+    queued.open()
+    return await rows
+  })
+  const outcome = expect(read).rejects.toMatchObject({ name: 'AbortError' })
+  await queued.opened
+  // In the order of the worker.
+  background.stop()
+  stopping.abort()
+  await outcome
+  gate.open()
+  await first
+})

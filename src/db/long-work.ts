@@ -18,7 +18,8 @@ export async function runWithoutTimeout<Result>(
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
   const foreground = db.background?.of ?? db
-  // Statements that only read hold no locks, so each of them is a step. Otherwise the transaction is one.
+  // A transaction that only reads holds no row locks, so it may pause between two statements: each statement is a step
+  // of background work (background.ts). A transaction that writes is one step: it must not pause while it holds locks.
   const step = (readOnly && db.background?.step) || null
   return await (step ? foreground : db).transaction(async (tx) => {
     const [connection] = await tx.query<{ pid: number }>(sql`
@@ -35,9 +36,11 @@ export async function runWithoutTimeout<Result>(
       return await work({
         ...tx,
         query: async <Row extends object>(statement: Sql, name?: string) => {
-          // Between two statements there is nothing to cancel.
-          stopping?.throwIfAborted()
-          const run = async () => await tx.query<Row>(statement, name)
+          const run = async () => {
+            // Between two statements there is nothing to cancel. A step may also have waited for its turn until now.
+            stopping?.throwIfAborted()
+            return await tx.query<Row>(statement, name)
+          }
           return await (step ? step(run) : run())
         },
       })
