@@ -147,6 +147,8 @@ export const sentences: Record<Language, Sentences> = {
       resolves_itself: () => 'There is nothing to do: the next run or the next close resolves it automatically.',
       needs_investigation: () =>
         'No entry follows from what is known. Investigate it at the PSP, then dismiss it with the reason.',
+      no_answer: () =>
+        'The PSP could not be queried, so this was not carried out. Try again when the PSP answers: nothing is posted twice.',
       not_confirmed: () =>
         'The PSP does not confirm it when it is queried individually, so nothing was posted. Try again later, or dismiss it with the reason.',
       other_proposal: () => 'Another person’s proposal about the same record is waiting. Approve or reject it first.',
@@ -282,6 +284,8 @@ export const sentences: Record<Language, Sentences> = {
       resolves_itself: () => 'Não há nada a fazer: a próxima conciliação ou o próximo fechamento resolve sozinho.',
       needs_investigation: () =>
         'O que se sabe não leva a nenhum lançamento. Apure com o PSP e depois descarte com o motivo.',
+      no_answer: () =>
+        'Não foi possível consultar o PSP, então isto não foi executado. Tente de novo quando o PSP responder: nada é lançado duas vezes.',
       not_confirmed: () =>
         'O PSP não confirma isto na consulta individual, então nada foi lançado. Tente mais tarde, ou descarte com o motivo.',
       other_proposal: () => 'A proposta de outra pessoa sobre o mesmo assunto está aberta. Aprove ou rejeite-a antes.',

@@ -89,7 +89,7 @@ export const fieldErrorCodes = [
   ...(['refund_in_progress', 'refunds_failed', 'refunded', 'returned', 'only_returnable', 'only_refundable'] as const),
   ...(['attributed', 'not_attributed', 'other_merchant', 'returning', 'sent_back', 'no_code', 'code_unknown'] as const),
   ...(['already_accepted', 'resolves_itself', 'needs_investigation', 'not_confirmed', 'other_proposal'] as const),
-  ...(['still_open', 'last_admin', 'not_over', 'not_checked', 'already_sent'] as const),
+  ...(['no_answer', 'still_open', 'last_admin', 'not_over', 'not_checked', 'already_sent'] as const),
   // Amounts.
   ...(['limit_per_withdrawal', 'limit_per_day', 'limit_per_night'] as const),
   ...(['more_than_fees', 'more_than_owed', 'more_than_balance', 'more_than_payout_account', 'same_account'] as const),

@@ -124,6 +124,28 @@ describe.each(seeds)(`the proposals for a day with ${fewer} of each class (seed 
   })
 })
 
+it('posts nothing and says so when the acquirer does not answer a confirmation', async () => {
+  const day = await openDay(1, 1)
+  await run(day)
+  const silent = reconcilingWith({ ...day.deps, send: async () => ({ status: 503, headers: {}, body: '' }) })
+  const before = await listed(day, true)
+  const confirmable = before.filter(({ proposal: { action } }) => action !== 'none' && action !== 'investigate')
+  expect(new Set(confirmable.map(({ proposal }) => proposal.action))).toEqual(new Set(['correct', 'settle', 'suspend']))
+  for (const { id, proposal } of confirmable)
+    await expect(
+      confirmDiscrepancy(silent, { id, by: { actor: 'cli:test' } }),
+      JSON.stringify(proposal),
+    ).rejects.toMatchObject({
+      code: 'difference_not_possible',
+      message: expect.stringMatching(
+        /^bank could not be queried \(The acquirer answered 503[^)]*\), .* confirm it again when the PSP answers\./,
+      ),
+      details: { fields: [{ code: 'no_answer' }] },
+    })
+  expect(await listed(day, true)).toEqual(before)
+  await day.drop()
+})
+
 it('a run leaves what it has found open, also if another run finds it too and ends first', async () => {
   const day = await openDay(1, 1)
   const others: RunResult[] = []

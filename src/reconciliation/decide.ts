@@ -1,3 +1,4 @@
+import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
 import { type Action, type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { type Posting, post } from '../ledger/post.ts'
@@ -24,7 +25,7 @@ type Proposal = DiscrepancyRow['proposal']
  *
  * @param shown the proposal that the person has read; by default the current one
  * @throws {AppError} `not_found`; `difference_not_possible` when it is decided already, there is nothing to confirm,
- *   the proposal or either side has changed, or the acquirer does not confirm what it listed
+ *   the proposal or either side has changed, the acquirer cannot be queried, or it does not confirm what it listed
  */
 export async function confirmDiscrepancy(
   deps: SettleDeps,
@@ -35,7 +36,7 @@ export async function confirmDiscrepancy(
   await carryOut(deps, difference).catch(async (error: unknown) => {
     // If somebody else has decided meanwhile, report that: it is the reason for the failure.
     await findOpen(deps.db, id)
-    throw error
+    throw error instanceof AcquirerUnavailable ? notQueried(difference, error) : error
   })
   await deps.db.transaction(async (tx) => {
     const locked = assertOpen(await lockDiscrepancy(tx, id), id)
@@ -187,6 +188,13 @@ function notAtAcquirer({ acquirer, reference }: Pick<DiscrepancyRow, 'acquirer' 
   return refuse(
     'not_confirmed',
     `${acquirer} does not confirm this for ${reference} when it is queried individually, so nothing was posted. Try again later; \`npx guiche reconcile\` compares again.`,
+  )
+}
+
+function notQueried({ acquirer }: DiscrepancyRow, { message }: AcquirerUnavailable): AppError {
+  return refuse(
+    'no_answer',
+    `${acquirer} could not be queried (${message}), so the proposal was not carried out. The discrepancy stays open: confirm it again when the PSP answers. Nothing is posted twice.`,
   )
 }
 

@@ -26,29 +26,30 @@ import type { DiscrepancyRow } from './store.ts'
  * correction would be wrong.
  *
  * @throws {AppError} `difference_not_possible` when the discrepancy no longer exists as it was found
+ * @throws {AcquirerUnavailable} when the acquirer cannot be queried
  */
 export async function assertStillDiffers(deps: ReconcileDeps, difference: DiscrepancyRow): Promise<void> {
   const { acquirer: name, subject, reference: key, at } = difference
   const acquirer = deps.acquirers.named(name)
-  // A separate run for one pair.
+  // A separate run that compares one pair: one payment, return or payout at the acquirer and in the ledger.
   const runId = newUuid()
-  const side = { runId, acquirer: name, from: at, to: new Date(at.getTime() + 1) }
+  const scope = { runId, acquirer: name, from: at, to: new Date(at.getTime() + 1) }
   try {
-    const listed = await readAtAcquirer(deps.db, acquirer, difference, side)
+    const listed = await readAtAcquirer(deps.db, acquirer, difference, scope)
     if (listed) await insertListed(deps.db, runId, [listed])
     if (subject === 'payment') {
-      await addPaidPayments(deps.db, side)
-      await addNamedPayments(deps.db, side)
+      await addPaidPayments(deps.db, scope)
+      await addNamedPayments(deps.db, scope)
     }
-    if (subject === 'return') await addPostedReturns(deps.db, side)
+    if (subject === 'return') await addPostedReturns(deps.db, scope)
     if (subject === 'payout') {
       const hasList = Boolean(acquirer.payouts?.list)
-      await addWithdrawals(deps.db, { ...side, hasList, isRolling: false })
-      await addEntries(deps.db, side)
+      await addWithdrawals(deps.db, { ...scope, hasList, isRolling: false })
+      await addEntries(deps.db, scope)
     }
     const pairs = await listPairs(deps.db, { runId, acquirer: name, subject, after: '', limit: pairsMax })
     const pair = pairs.find((one) => one.key === key)
-    const rules = rulesFor(acquirer, { window: side, startedAt: deps.clock.now(), kind: 'manual' })
+    const rules = rulesFor(acquirer, { window: scope, startedAt: deps.clock.now(), kind: 'manual' })
     const found = pair ? compare(pair, rules).find((one) => one.class === difference.class) : undefined
     if (found && canonicalJson(found.proposal) === canonicalJson(difference.proposal)) return
     throw refusal(

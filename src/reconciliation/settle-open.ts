@@ -1,4 +1,3 @@
-import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
 import { byService } from '../audit/record.ts'
 import { forEachConcurrent } from '../lib/concurrent.ts'
 import { AppError } from '../lib/errors.ts'
@@ -29,8 +28,8 @@ async function settleOne(deps: SettleDeps, difference: DiscrepancyRow): Promise<
     await confirmDiscrepancy(deps, { id, by: byService })
     deps.log.info({ ...about, proposal: proposal.action }, 'a discrepancy was settled: the acquirer confirmed it')
   } catch (error) {
-    const isExpected = error instanceof AcquirerUnavailable || error instanceof AppError
-    if (isExpected) deps.log.warn({ ...about, reason: error.message }, 'a discrepancy could not be settled yet')
+    if (error instanceof AppError)
+      deps.log.warn({ ...about, reason: error.message }, 'a discrepancy could not be settled yet')
     else deps.log.error({ ...about, err: error }, 'a discrepancy could not be settled and will be tried again')
   }
 }
