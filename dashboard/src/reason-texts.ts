@@ -17,6 +17,9 @@ const reasons: Record<ReasonCode, string> = {
   acquirer_silent: 'o PSP não respondeu a tempo',
   acquirer_not_reached: 'o PSP não pôde ser alcançado',
   acquirer_refused: 'o PSP recusou a consulta',
+  acquirer_token_refused: 'o PSP não emitiu um token de acesso',
+  acquirer_path_missing: 'o PSP respondeu 404 porque não tem este caminho: confira baseUrl e overrides.paths',
+  acquirer_redirected: 'confira baseUrl, porque o PSP redireciona para outro endereço',
   acquirer_failed: 'o PSP respondeu com um erro',
   acquirer_unreadable: 'o PSP deu uma resposta que não pode ser lida',
   stopped: 'o serviço foi encerrado durante a comparação',
@@ -46,10 +49,18 @@ const reasons: Record<ReasonCode, string> = {
   RR04: 'o pagamento é barrado por regulação ou sanção (RR04)',
 }
 
+/** What the Portuguese also has from the English text, such as the PSP's own words. */
+const quoted: Partial<Record<ReasonCode, RegExp>> = {
+  acquirer_refused: /: (.+)$/,
+  acquirer_token_refused: / answered (\d{3}) to the request for a token(?:: (.+))?$/,
+  // The text has `elsewhere` if the answer names no host.
+  acquirer_redirected: / points to (?!elsewhere,)([^,]+),/,
+}
+
 export function writeReason({ text, code }: Reason, language: Language): string {
   if (language === 'en' || code === null) return text
-  // What the PSP said about it, in its own words.
-  const [, said] = code === 'acquirer_refused' ? (/: (.+)$/.exec(text) ?? []) : []
+  const [, ...parts] = quoted[code]?.exec(text) ?? []
+  const said = parts.filter(Boolean).join(' ')
   return said ? `${reasons[code]}: ${said}` : reasons[code]
 }
 

@@ -44,6 +44,7 @@ export type SentenceData<Moment = Date> = {
     reason: Reason | null
   }
   withdrawal_over_limit: { amount: number }
+  /** The database lost its last commits, so the withdrawal may have been sent before. */
   withdrawal_maybe_sent: { amount: number }
   withdrawal_like_another: { withdrawalId: string }
   decide_withdrawal: { withdrawalId: string }
@@ -132,6 +133,9 @@ const patterns = {
   acquirer_silent: /^The acquirer did not answer in time/,
   acquirer_not_reached: /^The acquirer could not be reached/,
   acquirer_refused: /^The acquirer (?:refused|is not available)/,
+  acquirer_token_refused: /^The acquirer answered \d{3} to the request for a token/,
+  acquirer_path_missing: /^The acquirer answered 404 because it has no such path/,
+  acquirer_redirected: /^The acquirer answered \d{3} and points to/,
   acquirer_failed: /^The acquirer answered \d{3}$/,
   acquirer_unreadable: /^The acquirer (?:answered|accepted|began|has more)/,
   stopped: /^This operation was aborted$/,

@@ -59,6 +59,33 @@ describe('a reason that is stored in English', () => {
     }
   })
 
+  it('distinguishes wrong credentials and a wrong address from an answer that cannot be read, and says what to check', () => {
+    const write = (text: string) => {
+      const reason = toReason(text)
+      expect(reason && writeReasonSentence(reason, 'en')).toBe(`${text}.`)
+      return reason && writeReasonSentence(reason, 'pt')
+    }
+    expect(write('The acquirer answered 401 to the request for a token: invalid_client')).toBe(
+      'O PSP não emitiu um token de acesso: 401 invalid_client.',
+    )
+    expect(write('The acquirer answered 503 to the request for a token')).toBe(
+      'O PSP não emitiu um token de acesso: 503.',
+    )
+    expect(write('The acquirer answered 404 because it has no such path: check baseUrl and overrides.paths')).toBe(
+      'O PSP respondeu 404 porque não tem este caminho: confira baseUrl e overrides.paths.',
+    )
+    const redirected = (to: string) =>
+      `The acquirer answered 302 and points to ${to}, which is not followed: check baseUrl`
+    expect(write(redirected('login.bank.example:8443'))).toBe(
+      'Confira baseUrl, porque o PSP redireciona para outro endereço: login.bank.example:8443.',
+    )
+    expect(write(redirected('elsewhere'))).toBe('Confira baseUrl, porque o PSP redireciona para outro endereço.')
+    expect(write('The acquirer answered 200 with a body that cannot be read')).toBe(
+      'O PSP deu uma resposta que não pode ser lida.',
+    )
+    expect(write('The acquirer answered 503')).toBe('O PSP respondeu com um erro.')
+  })
+
   it('keeps the words of the PSP', () => {
     const refused = toReason('The acquirer refused to list pix: período inválido')
     expect(refused && writeReasonSentence(refused, 'pt')).toBe('O PSP recusou a consulta: período inválido.')
