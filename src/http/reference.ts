@@ -8,7 +8,7 @@ export type OpenApiOptions = {
   guide: string
   /** Each with a description. */
   scopes: Record<string, string>
-  /** The operations of receivers, by the type of their event. */
+  /** The `webhooks` of the document: the requests that a merchant's server receives, by the type of their event. */
   webhooks: object
 }
 
@@ -42,7 +42,7 @@ export function registerReference(
   { reference, documentLimit }: { reference: () => Promise<FastifyInstance>; documentLimit: RateLimiter },
 ): void {
   const route = { config: { access: { public: true } }, schema: { hide: true } } as const
-  // Built once: it is half a megabyte, and anyone may fetch it.
+  // Built once, and limited wherever it is served: it is half a megabyte, and anyone may fetch it.
   let document: string | undefined
   app.get('/openapi.json', route, async (request, reply) => {
     enforceRateLimit(documentLimit, toHost(request.ip), reply)
@@ -55,6 +55,13 @@ export function registerReference(
     const { connection: _, date: __, 'transfer-encoding': ___, ...others } = answer.headers
     return await reply.code(answer.statusCode).headers(others).send(answer.rawPayload)
   }
+  // The page's own copies of the document.
+  const passDocumentOn = async (request: FastifyRequest, reply: FastifyReply) => {
+    enforceRateLimit(documentLimit, toHost(request.ip), reply)
+    return await passOn(request, reply)
+  }
+  app.get('/docs/json', route, passDocumentOn)
+  app.get('/docs/yaml', route, passDocumentOn)
   app.get('/docs', route, passOn)
   app.get('/docs/*', route, passOn)
 }

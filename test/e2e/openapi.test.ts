@@ -255,6 +255,13 @@ describe('the document of a running service', () => {
     expect((await open('/docs/json')).body).toEqual((await open('/openapi.json')).body)
   })
 
+  it.each(['/openapi.json', '/docs/json', '/docs/yaml'])(
+    'limits how often a host may fetch the document at %s',
+    async (path) => {
+      expect((await open(path)).headers.get('ratelimit')).toMatch(/^"document";r=\d+/)
+    },
+  )
+
   it('the page at /docs may not load anything from other hosts, by its policy', async () => {
     const policy = (await open('/docs')).headers.get('content-security-policy') ?? ''
     const directives = policy.split(';').map((directive) => directive.trim().split(' '))
