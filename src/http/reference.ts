@@ -21,9 +21,16 @@ export function collectReference(app: Server, options: OpenApiOptions): () => Pr
   })
   let made: Promise<FastifyInstance> | undefined
   return async () => {
-    made ??= import('./reference-server.ts').then(
-      async ({ createReferenceServer }) => await createReferenceServer({ routes, schemas: app.getSchemas() }, options),
-    )
+    made ??= import('./reference-server.ts')
+      .then(
+        async ({ createReferenceServer }) =>
+          await createReferenceServer({ routes, schemas: app.getSchemas() }, options),
+      )
+      .catch((error: unknown) => {
+        // The next request tries again.
+        made = undefined
+        throw error
+      })
     return await made
   }
 }
