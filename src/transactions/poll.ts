@@ -51,9 +51,13 @@ export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Pro
       else if (error instanceof AcquirerUnavailable)
         deps.log.warn(
           { acquirer: acquirer.name, reason: error.message },
-          'the acquirer’s list of payments is unavailable at the moment',
+          'the payments of an acquirer could not all be read and confirmed: the next poll tries again',
         )
-      else deps.log.error({ err: error, acquirer: acquirer.name }, 'the payments of an acquirer could not be read')
+      else
+        deps.log.error(
+          { err: error, acquirer: acquirer.name },
+          'the poll of an acquirer’s payments failed: the next one tries again',
+        )
     }
   })
 }
@@ -79,8 +83,9 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
 }
 
 /**
- * The earlier range to read again, without what was already read again. With regular polls it is as long as the new
- * range.
+ * The range to read a second time. It begins `lateMs` before the new range, shortly before the point at which the
+ * second reading of the last poll ended. It ends `lateMs` before now, or at the start of the new range if that is
+ * earlier. With regular polls it is as long as the new range.
  */
 function toLate({ from, to }: { from: Date; to: Date }): { from: Date; to: Date } {
   const until = Math.min(from.getTime(), to.getTime() - lateMs)
@@ -95,14 +100,21 @@ async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterabl
   try {
     for await (const payment of payments) {
       chunk.push(payment)
-      if (poll.stopping.aborted) return
+      if (poll.stopping.aborted) break
       if (chunk.length < chunkMax) continue
       await settleMissing(deps, poll, chunk.splice(0))
     }
-  } finally {
-    // Payments read before the list was interrupted are settled.
-    await settleMissing(deps, poll, chunk)
+  } catch (error) {
+    // Payments read before the list was interrupted are settled. If that fails too, the first error is still thrown.
+    await settleMissing(deps, poll, chunk).catch((err: unknown) =>
+      deps.log.warn(
+        { err, acquirer: poll.acquirer.name },
+        'payments read before an acquirer’s list was interrupted could not be settled: the next poll tries again',
+      ),
+    )
+    throw error
   }
+  await settleMissing(deps, poll, chunk)
 }
 
 /** Settles those of them that are not recorded yet. */

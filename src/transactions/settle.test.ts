@@ -14,8 +14,9 @@ import {
 } from '../../test/support/payments.ts'
 import { smallestTransaction, startTestService, type TestService } from '../../test/support/service.ts'
 import { suspendJob } from '../../test/support/webhooks.ts'
-import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, UnreadableAnswer } from '../acquirers/acquirer.ts'
 import type { HttpRequest, HttpResponse } from '../acquirers/bacen/http.ts'
+import { createRegistry } from '../acquirers/registry.ts'
 import { sql } from '../db/sql.ts'
 import { findLedgerBreaches } from '../ledger/verify.ts'
 import { toTxid } from '../pix/ids.ts'
@@ -153,7 +154,7 @@ describe('with an acquirer that', () => {
     const deps = depsWith((request, answer) => (isChargeOf(request, bad.id) ? { ...answer, ...broken } : answer))
     service.clock.advance(1_000)
     await pollPayments(deps, new AbortController().signal)
-    expect(warnings.join()).not.toContain('list of payments is unavailable')
+    expect(warnings.join()).not.toContain('could not all be read and confirmed')
     expect(warnings.join()).toContain('could not be confirmed')
     expect(await findListedUntil(service.db, 'simulator')).toEqual(service.clock.now())
     expect((await fetchTransaction(service, good.id)).status).toBe('PAID')
@@ -166,8 +167,33 @@ describe('with an acquirer that', () => {
     warnings.length = 0
     const broken = depsWith((request, answer) => (isCharge(request) ? { ...answer, status: 400 } : answer))
     await pollPayments(broken, new AbortController().signal)
-    expect(warnings.join()).toContain('list of payments is unavailable')
+    expect(warnings.join()).toContain('could not all be read and confirmed')
     expect(warnings.filter((line) => line.includes('could not be confirmed')).length).toBeLessThan(20)
+  })
+
+  it('sends a part of its list and then confirms no payment, the log has both reasons', async () => {
+    const { uri } = await charge(service)
+    const { endToEndId } = await bank.payQuietly(uri)
+    const deps = asItIs()
+    const [acquirer] = deps.acquirers.all
+    const payment = await acquirer?.findPayment(endToEndId)
+    if (!acquirer || !payment) throw new Error('the bank shows the payment')
+    const broken: Acquirer = {
+      ...acquirer,
+      async *listPayments() {
+        yield payment
+        throw new UnreadableAnswer('the second page')
+      },
+      isAvailable: () => false,
+      findCharge: async () => await Promise.reject(new AcquirerUnavailable('the charge')),
+    }
+    const log = pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) })
+    warnings.length = 0
+    await pollPayments({ ...deps, log, acquirers: createRegistry([broken]) }, new AbortController().signal)
+    expect(warnings.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 40, err: { message: 'the charge' }, msg: expect.stringContaining('could not be settled') },
+      { level: 50, reason: 'the second page', msg: expect.stringContaining('look them up at the acquirer') },
+    ])
   })
 
   it('returns a txid in capital letters, it recognises its own', async () => {
