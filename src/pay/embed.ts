@@ -13,6 +13,7 @@ const isPage = ({ origin, pathname }) => origin === home && pathname.includes('/
 function show(url, { on = () => {} }, close = () => {}) {
   const address = new URL(url, home)
   if (!isPage(address)) throw new Error('Guiche: not a page of ' + home)
+  const page = address.href
   address.hash = location.origin
   const frame = document.createElement('iframe')
   frame.src = address.href
@@ -29,7 +30,7 @@ function show(url, { on = () => {} }, close = () => {}) {
   }
   addEventListener('message', listen)
   frame.addEventListener('load', () => setTimeout(() => {
-    if (!isShown && frame.isConnected) location.assign(url)
+    if (!isShown && frame.isConnected) location.assign(page)
   }, 2000))
   return { frame, end: () => { removeEventListener('message', listen); on('closed') } }
 }
