@@ -107,7 +107,9 @@ it('answers 404 for an unknown id, and refuses a transaction that has expired', 
   const { status, body } = await cancel(id)
   expect(status).toBe(409)
   expect(body).toMatchObject({ code: 'cancel_not_possible', transactionStatus: 'FAILED' })
-  expect(body.errors).toMatchObject([{ field: 'status', code: 'has_failed' }])
+  expect(body.errors).toMatchObject([
+    { field: 'status', code: 'has_failed', message: 'is FAILED: there is no open charge to cancel' },
+  ])
 })
 
 describe('a payment', () => {

@@ -92,7 +92,7 @@ function paymentNotShown(transactionId: string): AppError {
 function notPossible(status: TransactionStatus): AppError {
   const isFailed = status === 'FAILED'
   const next = status === 'PAID' ? 'refund it instead' : 'it cannot be canceled'
-  const message = isFailed ? 'is FAILED: it cannot be paid' : `is ${status}: it was paid, so ${next}`
+  const message = isFailed ? 'is FAILED: there is no open charge to cancel' : `is ${status}: it was paid, so ${next}`
   return new AppError('cancel_not_possible', {
     detail: `status ${message}.`,
     fields: [{ field: 'status', code: isFailed ? 'has_failed' : 'already_paid', message }],
