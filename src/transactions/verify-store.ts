@@ -52,7 +52,7 @@ export async function findUnequalTransfers(db: Db | Tx, filter: RecordFilter): P
       where step.amount > 0 and (step.status is null or step.status = r.status) and r.suspense_payment_id is null
         and ${matchesFilter(filter, 'r.merchant_id', 'r.id')}
     ), posted as (
-      -- Compared as sums: a transfer that was added to a past event is not hidden by an equal one.
+      -- The transfers of one event are summed, so that a second, equal transfer added later shows as a difference.
       -- Another check covers what the operator's own merchant pays of a returned fee (findUnequalFeeReturns).
       select merchant_id, record_id, event_key, kind, case when kind = 'fee_returned' and debit = 'acquirer' then 'fees' else debit end as debit,
         credit, sum(amount) as amount
@@ -78,8 +78,9 @@ export type UnequalFeeReturn = {
 }
 
 /**
- * Refunds that returned more or less of the payment's fee than their share of it; or for which the operator's own
- * merchant did not pay the part that the merchant's fees could not.
+ * Refunds that returned a part of the payment's fee which is not their share of it; one that returned none of it is
+ * not checked. Also refunds that returned more of a fee than the merchant's `fees` account had, where the operator's own
+ * merchant did not pay the missing part.
  */
 export async function findUnequalFeeReturns(db: Db | Tx, filter: RecordFilter): Promise<UnequalFeeReturn[]> {
   return await db.query<UnequalFeeReturn>(sql`
@@ -183,8 +184,8 @@ export async function findUnequalDisputes(db: Db | Tx, filter: RecordFilter): Pr
 export type UnequalDisputed = { merchant_id: string; record_id: string; blocked: number; returned: number }
 
 /**
- * Transactions whose blocked amount is not what is disputed and still there (neither gone nor being sent); or whose
- * returned amount is not what their returns and disputes say.
+ * Transactions whose blocked amount is not the disputed amount, limited to what is left of the payment after returns
+ * and refunds (also refunds in progress); or whose returned amount is not what their returns and disputes say.
  */
 export async function findUnequalDisputed(db: Db | Tx, filter: RecordFilter): Promise<UnequalDisputed[]> {
   return await db.query<UnequalDisputed>(sql`
@@ -213,6 +214,7 @@ export type UnequalStatus = { merchant_id: string; record_id: string; status: st
 
 /** Transactions whose status is not the one that their payment, refunds and disputes imply. */
 export async function findUnequalStatuses(db: Db | Tx, filter: RecordFilter): Promise<UnequalStatus[]> {
+  // A dispute that is known only from its return has the source `return`.
   return await db.query<UnequalStatus>(sql`
     with of_refunds as (
       select merchant_id, transaction_id as id, bool_or(status = 'PROCESSING') as is_processing,
@@ -296,7 +298,7 @@ export async function findTransactionBreaches(db: Db | Tx, filter: RecordFilter 
     rule: 'debt_repaid',
     merchantId: row.merchant_id,
     recordId: row.record_id,
-    detail: `${row.repaid} cents of a debt were repaid under ${row.event_key}, which is not the amount owed`,
+    detail: `${row.repaid} cents of a debt were repaid under ${row.event_key}, which is neither the whole debt nor everything that was available for it, or was posted more than once or between wrong accounts`,
   }))
   const disputes = (await findUnequalDisputes(db, filter)).map((row) => ({
     rule: 'infraction_transfers',
