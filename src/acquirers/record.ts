@@ -10,7 +10,10 @@ import {
   type Payouts,
 } from './acquirer.ts'
 
-/** One request to an acquirer and its outcome. It holds no content, hence no personal data. */
+/**
+ * One request to an acquirer, or one list with all its pages, and its outcome. It holds no content, hence no personal
+ * data.
+ */
 export type Exchange = {
   acquirer: string
   operation: string
@@ -20,11 +23,12 @@ export type Exchange = {
   outcome: 'refused' | 'found' | 'nothing' | 'processing' | 'done' | 'unknown' | 'error'
   /** The error's name, with a status or code. Never a text of the acquirer. */
   error: string | null
+  /** Of a list, with the time in which its reader processed the entries. */
   durationMs: number
   at: Date
 }
 
-/** `id` is the id of one of our records in the acquirer's form. Null where it is not known. */
+/** `id` is the id of our record, in the acquirer's form. Null if the request is about no record, or not known which. */
 type Subject = { operation: string; id: string | null; endToEndId?: string }
 type Deps = {
   write: (exchange: Exchange) => void
