@@ -8,7 +8,7 @@ export type ClientRow = {
   scopes: Scope[]
   not_before: Date | null
   created_at: Date
-  /** Both null unless the merchant has moved to another cell. */
+  /** Both null unless the merchant has moved to another cell (a separate installation, see lib/cell.ts). */
   moved_to_cell: string | null
   moved_to_address: string | null
 }
@@ -95,8 +95,8 @@ export async function insertClientSecret(
 }
 
 /**
- * Who created the secrets through which a request at this time may have come: a token outlives its secret by at most
- * a day.
+ * Who created the secrets that a request at this time may have used. A token can stay valid for a day after its secret
+ * has expired, so secrets that expired within the last day count too.
  */
 export async function listSecretCreators(tx: Db | Tx, merchantId: string, at: Date): Promise<string[]> {
   const rows = await tx.query<{ made_by: string }>(sql`

@@ -75,7 +75,7 @@ export function readClaims(payload: JWTPayload): TokenClaims {
   if (clientId === undefined || payload.iat === undefined || payload.exp === undefined) {
     throw new joseErrors.JWTClaimValidationFailed('the token lacks a claim', payload)
   }
-  // Some providers write `scp`, some a list.
+  // Some providers name the claim `scp`, and some send an array instead of a text.
   const scope = payload.scope ?? payload.scp
   const named = typeof scope === 'string' ? scope.split(/[\s,]+/).filter(Boolean) : Array.isArray(scope) ? scope : []
   const scopes = named.length > 0 ? named.filter(isScope) : null

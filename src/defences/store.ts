@@ -26,7 +26,11 @@ export async function findDefence(db: Db | Tx, { merchant_id, dispute_id }: Key)
   return row ?? null
 }
 
-/** Writes a defence, under the lock of its transaction, and sets when its dispute was answered. */
+/**
+ * Writes a defence, under the lock of its transaction, and sets `disputes.answered_at`: when the PSP received the
+ * defence or a person sent it by hand; while the service sends it, when sending began; null for a draft or a refused
+ * one.
+ */
 export async function saveDefence(tx: Tx, row: DefenceRow): Promise<void> {
   const delivery = JSON.stringify(row.delivery)
   await tx.query(sql`

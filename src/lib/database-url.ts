@@ -6,7 +6,7 @@ export type Servers = { connectionStrings: string[]; target: Target }
 
 /**
  * Reads an address as libpq does: `postgres://user@one:5432,two:5433/name?target_session_attrs=primary`.
- * @throws {Error} whose message goes on after the name of the setting
+ * @throws {Error} The caller puts the name of the setting before its message: `DATABASE_URL must be …`.
  */
 export function parseServers(address: string, use: 'all' | 'reads' = 'all'): Servers {
   const [, user, hosts, rest] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/.exec(address) ?? []

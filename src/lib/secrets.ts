@@ -31,8 +31,8 @@ type Purpose =
   | 'limit'
 
 /**
- * These hashes become ids, or parts of an answer that a repeated request gets again. They use the oldest key, so that
- * the same input gives the same hash after a key rotation.
+ * The hashes for these purposes become ids, or parts of a response that a repeated request must get again unchanged.
+ * They use the oldest key, so that the same input gives the same hash after a key rotation.
  */
 const purposesOfIds = new Set<Purpose>(['transaction-id', 'payment-page'])
 

@@ -23,7 +23,10 @@ import {
 } from './schedule-store.ts'
 import { type ReportDate, type ReportFormat, reportFormats, reportPermissions } from './write.ts'
 
-/** The schedules of a merchant or the operator's own (null); `isOperators`: as the operator sees them. */
+/**
+ * The schedules of a merchant, or the operator's own (null). `isOperators`: a person of the operator asks, who also
+ * sees the schedules that the operator has made for the merchant.
+ */
 export type Scope = { merchantId: string | null; isOperators: boolean }
 
 /** More than anybody reads; each costs a file per period. */
@@ -34,7 +37,7 @@ const sendHour = 6
 
 export const scheduledReports = ['transactions', 'withdrawals', 'statement', 'fees', 'closed_day'] as const
 
-/** What a person must be allowed to read to get a report. */
+/** What a person must be allowed to read to get a report. `closed_day`: the signed statement of a reconciled day. */
 export function permissionFor(report: ScheduledReport): string {
   return report === 'closed_day' ? 'reconciliation.read' : reportPermissions[report]
 }
@@ -69,8 +72,8 @@ export type NewSchedule = {
 type Deps = { db: Db; clock: Clock }
 
 /**
- * @throws {AppError} `idempotency_key_reused`; `validation_failed` if the report lacks the format or the period, a
- * recipient may not read it, or there are too many
+ * @throws {AppError} `idempotency_key_reused`; `validation_failed` if the report is not offered in this format or
+ * for this period, a recipient may not read it, or there are too many
  */
 export async function createSchedule(
   { db, clock }: Deps,

@@ -2,7 +2,7 @@ import { type Db, sql, type Tx } from '../db/sql.ts'
 
 /**
  * A check asks the acquirer for the outcome. One that is due within these times is not moved: it comes due soon anyway.
- * That of a refund or a withdrawal may also be in progress: then `check_at` is its lease, of one or two minutes, and
+ * A check of a refund or a withdrawal may be in progress: `check_at` is then its lease of one or two minutes, and
  * moving it would let a second request start. Checks of charges have no lease.
  */
 const chargeMarginMs = 75_000

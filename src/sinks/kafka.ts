@@ -6,7 +6,8 @@ import { ackMaxMs, attributesOf, inBatches, type Message, type Sink } from './si
 const batchBytesMax = 500_000
 
 /**
- * Kafka. A topic of the operator's. The key is the record's id: the events of a record are in one partition, in order.
+ * Sends to Kafka, to a topic that the operator provides. The key is the record's id: the events of a record are in one
+ * partition, in order.
  */
 export async function openKafka({ url, destination, mechanism }: EventSinkSettings): Promise<Sink> {
   const { username, password, protocol, host } = readAddress(url)

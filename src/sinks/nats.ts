@@ -3,7 +3,7 @@ import { connect, headers } from '@nats-io/transport-node'
 import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
 import { ackMaxMs, type Message, type Sink } from './sink.ts'
 
-/** NATS JetStream. A stream of the operator's stores the subjects: without one, nothing is acknowledged. */
+/** NATS JetStream. The operator must create a stream for the subjects: without one, NATS acknowledges nothing. */
 export async function openNats({ url, destination }: EventSinkSettings): Promise<Sink> {
   const { username, password } = new URL(url)
   const connection = await connect({

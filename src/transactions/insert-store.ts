@@ -41,6 +41,7 @@ const transactionsParam = rowsParam<NewTransaction>({
  * returns the ids of the new ones. A missing id means that the transaction exists already, under its idempotency key
  * or id. `toEndpoints` is true if a registered endpoint receives one of the events.
  *
+ * @param parts CTEs that insert the events and their `first_deliveries` (`insertForInserted` in webhooks/store.ts)
  * @param transactions sorted by merchant and idempotency key, or two statements may deadlock
  */
 export async function insertTransactions(
@@ -80,6 +81,7 @@ export async function insertTransactions(
 
 type InsertedRow = {
   ids: string | null
+  /** `Db.query` notes it (db/sql.ts). */
   committed_xid: number | null
   to_endpoints: boolean
   secrets: Parameters<typeof readLiveSecrets>[0]

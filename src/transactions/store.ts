@@ -69,7 +69,7 @@ export type Changeable = {
   fee_amount: number | null
   infraction_date: Date | null
   error_message: string | null
-  /** In the order of their requests. Read with the row, and never under a lock that was waited for. */
+  /** In the order of their requests; see {@link Listed}. */
   refunds: ShownRefund[]
   /** What was returned other than by refunds: under MED, or by the bank and confirmed by an operator. */
   amount_returned: number
@@ -85,7 +85,10 @@ export type LockedTransaction = Pick<CreatedFields, 'id' | 'merchant_id' | 'webh
   OtherAcquirers &
   Omit<Changeable, Listed> & { status: TransactionStatus; cancel_requested_at: Date | null }
 
-/** Read with the row, and never under a lock that was waited for. */
+/**
+ * Read in the same statement as the row, and never in a statement that locks the row: after a wait for the lock,
+ * PostgreSQL shows the current row, but other tables as they were when the statement began.
+ */
 type Listed = 'refunds' | 'disputes' | 'returns'
 
 /**
@@ -145,9 +148,9 @@ export async function findTransactions(db: Reads, keys: TransactionKey[]): Promi
 export type Versioned<Row> = Row & { version: string }
 
 /**
- * A text that differs after each change of a row: it names the database transaction that wrote the row, and its place.
- * A server that takes over without the last commits may give the same two to another change. The times of the status and
- * of the erasure distinguish those.
+ * A text that differs after each change of a row. It has the id of the database transaction that wrote the row (`xmin`)
+ * and the row's physical location (`ctid`). A server that takes over without the last commits may use the same two for
+ * another change: the times of the status and of the erasure distinguish those.
  */
 const rowVersion = sql`concat_ws(' ', xmin, ctid, status_dates[cardinality(status_dates)], erased_at) as version`
 
@@ -343,7 +346,7 @@ export async function findDueTransactions(
 }
 
 /**
- * How many charges were still open at a check nearly an hour after they expired, up to a limit. A charge without a
+ * Counts, up to `limit`, the open charges whose next check is more than an hour after their expiry. A charge without a
  * code, because no acquirer answered, expires `pix_expiration_seconds` after its creation. The index
  * `transactions_open_late` has the same condition.
  */

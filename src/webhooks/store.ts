@@ -48,7 +48,8 @@ export function listLiveSecrets(
 }
 
 /**
- * The same without the secrets of endpoints, as one value of another statement. {@link readLiveSecrets} reads it.
+ * A subquery with the same secrets as one JSON value, without those of endpoints, to be part of another statement.
+ * {@link readLiveSecrets} reads it.
  */
 export const liveSecretsOf = ({ merchantIds, now }: { merchantIds: string[]; now: Date }): Sql => sql`
   (select json_agg(json_build_array(merchant_id, encode(sealed, 'base64')) order by expires_at desc nulls first, created_at desc)
@@ -105,8 +106,9 @@ const returningEvents = raw('returning merchant_id, id, type, record_id, sequenc
 /** A delivery to the record's own URL. */
 export type RecordUrlDeliveryRow = Pick<EventRow, 'merchantId' | 'id' | 'recordId' | 'sequence' | 'occurredAt'> & {
   url: string
+  /** The origin of the URL: scheme, host and port. */
   receiver: string
-  /** Null: whoever claims it sends it. Otherwise the process that inserts it has leased it, and sends it as well. */
+  /** Null: any worker may claim and send it. Otherwise the process that inserts it has leased it, and sends it. */
   leasedUntil: Date | null
   leasedBy: number | null
 }
@@ -149,10 +151,10 @@ export type Enqueued = { secrets: LiveSecret[]; refused: string[]; isAnyUnleased
 
 /**
  * Inserts events, and their deliveries to the records' own URLs and to registered endpoints. A delivery waits while an
- * earlier one of its record to the same address is unfinished. It is locked, because a worker that finishes it at this
- * moment would not see the new row, and nobody would ever promote it from `waiting`. If it failed before, it restarts its
- * schedule now: otherwise the newer event would wait behind it for hours. One that a worker holds restarts when that attempt
- * fails.
+ * earlier one of its record to the same address is unfinished. The earlier one is locked: a worker that finished it at
+ * the same time would not see the new row, which would then stay `waiting` for ever. If the earlier one has failed
+ * before, its schedule restarts now: otherwise the newer event could wait for hours. If a worker is sending it, its
+ * schedule restarts when that attempt fails.
  *
  * @param secretsOf the merchants whose secrets are returned, for the deliveries that this process sends itself
  */
@@ -229,8 +231,8 @@ const eventsParam = rowsParam<EventRow>(eventColumns)
 const recordUrlDeliveriesParam = rowsParam<RecordUrlDeliveryRow>(recordUrlDeliveryColumns)
 
 /**
- * The same as further parts of a statement that inserts records, for those of them that it returns as `inserted`: no
- * event precedes their first ones.
+ * The same as CTEs for a statement that inserts records. Only records that its CTE `inserted` returns get events. These
+ * are the first events of the records, so no earlier delivery can be unfinished.
  */
 export function insertForInserted(events: EventRow[], deliveries: RecordUrlDeliveryRow[]): Sql {
   const isInserted = sql`join inserted on inserted.id = input."recordId" and inserted.merchant_id = input."merchantId"`

@@ -12,7 +12,7 @@ export const bb = dialect({
     token: { scopes: standardScopes },
     paths: under('/pix/v2'),
     query: { 'gw-dev-app-key': '{appKey}' },
-    // Five are allowed, but four days that begin at noon are on five dates.
+    // The PSP allows five calendar dates, and four days that begin at noon are on five dates.
     list: { daysMax: 4 },
   },
   callbackUrlMax: 140,
