@@ -87,7 +87,9 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
             ...oauthErrors(
               [400, 'invalid_request', 'Missing: client_secret.'],
               [401, 'invalid_client', 'The client id or its secret is wrong.'],
+              [413, 'invalid_request', 'The form may have 8 KiB at most.'],
               [429, 'rate_limited', 'Too many requests. Wait 3 s and try again.'],
+              [500, 'server_error', ownFault],
               [
                 502,
                 'temporarily_unavailable',
@@ -136,6 +138,8 @@ const tokenByBasic = {
   security: [{ basic: [] }],
 }
 
+const ownFault = 'Something went wrong on our side. The X-Request-Id names this request in the log.'
+
 /** Marks a body of another media type. */
 const unreadable = Symbol('unreadable')
 
@@ -176,9 +180,5 @@ function toOAuthError(known: AppError, error: unknown): OAuthError {
   // The client's error, such as a body that is shorter than announced or that broke off.
   if (errors[known.code].status < 500 || (error as NodeJS.ErrnoException)?.code === 'ECONNRESET')
     return new OAuthError(400, 'invalid_request', 'The request cannot be read.')
-  return new OAuthError(
-    500,
-    'server_error',
-    'Something went wrong on our side. The X-Request-Id names this request in the log.',
-  )
+  return new OAuthError(500, 'server_error', ownFault)
 }

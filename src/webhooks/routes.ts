@@ -43,7 +43,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
         operationId: 'resendDelivery',
         summary: 'Deliver an event again',
         description:
-          'It is due now with a full schedule of attempts, whatever its state. An endpoint that is disabled gets nothing.',
+          'Starts a full schedule of attempts, whatever the state of the delivery. The first attempt is due now. While an earlier delivery of the same record to the same endpoint is unfinished, the delivery waits for it (`waiting`). A disabled endpoint gets nothing.',
         tags: ['Events'],
         params: ResendParams,
         querystring: ResendQuery,
