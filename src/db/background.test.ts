@@ -160,7 +160,7 @@ it('sends no statement of a long read that waited for its turn until the stop', 
   // In the order of the worker.
   background.stop()
   stopping.abort()
-  await outcome
   gate.open()
   await first
+  await outcome
 })
