@@ -245,6 +245,9 @@ it('sends the reports of two merchants whose schedules have the same id', async 
   const before = mailServer.mails.length
   for (const by of [owner, outsider])
     expect((await schedule({ ...daily, recipients: [await idOf(by)] }, { by })).status).toBe(201)
+  // The operator's report of the closed day is due too, and would wait for the day to be signed.
+  service.clock.set(new Date('2026-04-30T05:59:00-03:00'))
+  await service.runJob('reconciliation.close')
   await sendDue('2026-04-30T07:00:00-03:00')
   const sent = mailServer.mails.slice(before).flatMap(({ to }) => to)
   expect(sent.filter((to) => to !== admin).toSorted()).toEqual([outsider, owner].toSorted())

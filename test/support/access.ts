@@ -110,6 +110,8 @@ export const expectations: Record<string, Expected> = {
   'GET /favicon.ico': open,
   'GET /docs': open,
   'GET /docs/*': open,
+  'GET /docs/json': open,
+  'GET /docs/yaml': open,
   'GET /guide': open,
   'GET /guide/*': open,
   'GET /health/live': open,
