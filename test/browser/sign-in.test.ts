@@ -149,6 +149,9 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
         route.request().method() === 'DELETE' ? await answer(route) : await route.fallback(),
       )
     await signIn(page, service, email)
+    // A person who signs in may get back to the screen that they had open.
+    await page.getByRole('button', { name: /Your account/ }).waitFor()
+    await page.goto(`${service.baseUrl}/dashboard/`)
     await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     await answerSignOut(async (route) => await route.abort())
     await signOut()
