@@ -83,11 +83,7 @@ function toState(word: string | undefined): Postmaster['state'] {
  * counts.
  */
 function isPostmaster(pid: number, folder: string): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    if (hasCode(error, 'ESRCH')) return false
-  }
+  if (!exists(pid)) return false
   if (process.platform !== 'linux') return true
   const state = readIfExists(`/proc/${pid}/stat`)?.replace(/^.*\) /s, '')[0]
   if (state === undefined || state === 'Z' || state === 'X') return false
@@ -96,6 +92,16 @@ function isPostmaster(pid: number, folder: string): boolean {
   } catch (error) {
     // We may not inspect it, so it belongs to another user and is alive: to be safe, it counts.
     return hasCode(error, 'EACCES') || hasCode(error, 'EPERM')
+  }
+}
+
+/** Whether a process has this id. True as well if it belongs to another user. */
+export function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return !hasCode(error, 'ESRCH')
   }
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hasCode } from './embedded-process.ts'
+import { exists } from './embedded-process.ts'
 
 export type FolderLock = {
   /**
@@ -40,7 +40,7 @@ export async function lockFolder(
       return { held: opened.held, release: () => release(opened.fd) }
     }
     const { pid, isCommand } = readHolder(path)
-    if (isRunning(pid) || performance.now() > giveUpAt)
+    if ((/^[1-9]\d*$/.test(pid) && exists(Number(pid))) || performance.now() > giveUpAt)
       return { lockedBy: pid === '' ? 'another process' : `process ${pid}`, isCommand }
     await sleep(linePollMs)
   }
@@ -99,14 +99,4 @@ function flock(fd: number): Promise<number | null> {
 function readHolder(path: string): { pid: string; isCommand: boolean } {
   const [pid = '', holder] = readFileSync(path, 'utf8').trim().split(' ')
   return { pid, isCommand: holder === 'command' }
-}
-
-function isRunning(pid: string): boolean {
-  if (!/^[1-9]\d*$/.test(pid)) return false
-  try {
-    process.kill(Number(pid), 0)
-    return true
-  } catch (error) {
-    return !hasCode(error, 'ESRCH')
-  }
 }
