@@ -1,3 +1,4 @@
+import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cents } from '../src/lib/money.ts'
 import efiDocumented from '../test/fixtures/efi-infracoes.json' with { type: 'json' }
@@ -215,4 +216,85 @@ describe('an unannounced return', () => {
     })
     expect(await simulator.returnUnannounced({ endToEndId: 'x' })).toMatchObject({ code: 'payment_unknown' })
   })
+})
+
+describe('the deadline of a dispute', () => {
+  const disputed = async () => {
+    const txid = txidOf(next)
+    return { txid, id: idOf(await simulator.openDispute({ endToEndId: await paid() })) }
+  }
+  const pass = async (txid: string, seconds: number) =>
+    await simulator.advance({ txids: [txid], payoutIds: [], seconds })
+  const deadlineOf = async (id: string) => {
+    const { infracoes } = (await listed()).body
+    type Listed = { idInfracao: string; dadosAnalise: { prazoFinalizacao: string } }
+    const found = (infracoes as Listed[]).find((one) => one.idInfracao === id)
+    return Date.parse(found?.dadosAnalise.prazoFinalizacao ?? '')
+  }
+
+  it('comes closer while the dispute is open', async () => {
+    const { txid, id } = await disputed()
+    const before = await deadlineOf(id)
+    await pass(txid, (2 * day) / 1000)
+    expect(await deadlineOf(id)).toBe(before - 2 * day)
+  })
+
+  it.each([
+    ['before', 0],
+    ['after', 8 * day],
+  ])('stays as it was when the dispute is accepted %s it', async (_, ms) => {
+    const { txid, id } = await disputed()
+    const before = await deadlineOf(id)
+    simulator.clock.advance(ms)
+    await simulator.decideDispute({ reference: id, decision: 'accept' })
+    expect(await pass(txid, 3600)).toMatchObject({ disputes: 1, returns: 1 })
+    expect(await deadlineOf(id)).toBe(before)
+  })
+})
+
+const text = 'O cliente recebeu o produto no endereço do pedido.'
+
+const disputed = async () => idOf(await simulator.openDispute({ endToEndId: await paid() }))
+const putDefence = async (reference: string, id: string, justificativa = text, arquivos: string[] = []) =>
+  await simulator.request('PUT', `/v2/gn/infracoes/${reference}/defesa/${id}`, { body: { justificativa, arquivos } })
+const putFile = async (reference: string, defenceId: string, id: string, nome = 'prova.txt') => {
+  const content = Buffer.from('prova')
+  const sha256 = createHash('sha256').update(content).digest('hex')
+  const body = { nome, tipo: 'text/plain', sha256, conteudo: content.toString('base64') }
+  return await simulator.request('PUT', `/v2/gn/infracoes/${reference}/defesa/${defenceId}/arquivos/${id}`, { body })
+}
+
+describe('a defence', () => {
+  it.each(['\u0000', '\u001b', '\ud800'])('is refused with the character %j in its text', async (character) => {
+    const answer = await putDefence(await disputed(), randomUUID(), text + character)
+    expect(answer).toMatchObject({ status: 422, body: { violacoes: [{ propriedade: 'justificativa' }] } })
+  })
+
+  it('is refused under the id of another dispute’s defence', async () => {
+    const [one, other, id] = [await disputed(), await disputed(), randomUUID()]
+    const first = await putDefence(one, id)
+    expect(first.status).toBe(201)
+    const answer = await putDefence(other, id)
+    expect(answer).toMatchObject({ status: 422, body: { detail: expect.stringContaining('outra infração') } })
+    expect(await putDefence(one, id)).toEqual({ ...first, status: 200 })
+    expect((await putDefence(other, randomUUID())).status).toBe(201)
+  })
+
+  it('has ids without case', async () => {
+    const [reference, id, file] = [await disputed(), randomUUID(), randomUUID()]
+    const [bigId, bigFile] = [id.toUpperCase(), file.toUpperCase()]
+    expect((await putFile(reference, bigId, bigFile)).body).toMatchObject({ idArquivo: file })
+    const first = await putDefence(reference, bigId, text, [bigFile])
+    expect(first).toMatchObject({ status: 201, body: { idDefesa: id } })
+    expect(await putDefence(reference.toUpperCase(), bigId, text, [file])).toEqual({ ...first, status: 200 })
+  })
+
+  it('may have several lines', async () => {
+    expect((await putDefence(await disputed(), randomUUID(), `${text}\r\n\n\tEntrega`)).status).toBe(201)
+  })
+})
+
+it('a file is refused with a control character in its name', async () => {
+  const answer = await putFile(await disputed(), randomUUID(), randomUUID(), 'prova\u0000.txt')
+  expect(answer).toMatchObject({ status: 422, body: { violacoes: [{ propriedade: 'nome' }] } })
 })

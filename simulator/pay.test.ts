@@ -2,9 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cents } from '../src/lib/money.ts'
 import { encodeDynamicBrCode, encodeStaticBrCode } from '../src/pix/brcode.ts'
 import { isEndToEndId } from '../src/pix/ids.ts'
+import { manualClock } from '../test/support/clock.ts'
 import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
 import { cob, type TestSimulator, testSimulator, txidOf } from '../test/support/simulator.ts'
 import { receiverKey } from './receiver-account.ts'
+import { slowMs } from './settlement.ts'
 
 let database: TestDatabase
 let simulator: TestSimulator
@@ -261,5 +263,53 @@ describe('POST /sandbox/payment', () => {
     })
     expect(await post({ uri })).toMatchObject({ status: 422, body: { violacoes: [{ propriedade: 'already_paid' }] } })
     expect((await simulator.request('PUT', `/cob/${newTxid()}`, { body: cob() })).status).toBe(201)
+  })
+})
+
+const advance = async (txid: string, seconds: number) =>
+  await simulator.advance({ txids: [txid], payoutIds: [], seconds })
+
+describe('a charge', () => {
+  it('whose only Pix came without its txid expires when time passes for it', async () => {
+    const txid = newTxid()
+    const uri = await simulator.charge(txid, '10.00', 3600)
+    expect(await simulator.pay({ uri, behaviour: 'without_txid' })).toMatchObject({ ok: true })
+    expect(await advance(txid, 3600)).toMatchObject({ charges: 1 })
+    expect(await simulator.pay({ uri })).toMatchObject({ code: 'charge_expired' })
+  })
+
+  it('that is paid keeps its expiry', async () => {
+    const txid = newTxid()
+    const uri = await simulator.charge(txid, '10.00', 3600)
+    expect(await simulator.pay({ uri })).toMatchObject({ ok: true })
+    expect(await advance(txid, 3600)).toMatchObject({ charges: 0 })
+  })
+})
+
+describe('a slow payment', () => {
+  it('is reported again at its original time as it is then', async () => {
+    const clock = manualClock()
+    // The payment is planned with the first time that is read, and stored shortly before its Pix arrives.
+    let isPlanned = true
+    const now = () => {
+      const at = clock.now()
+      if (!isPlanned) clock.advance(slowMs - 500)
+      isPlanned = true
+      return at
+    }
+    const own = await testSimulator(database.db.pool, { clock: { ...clock, now } })
+    await own.request('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'http://shop.example' } })
+    const txid = newTxid()
+    const uri = await own.charge(txid)
+    isPlanned = false
+    const paid = await own.pay({ uri, behaviour: 'slow' })
+    if (!paid.ok) throw new Error(paid.message)
+    const horario = clock.now().toISOString()
+    expect(await own.advance({ txids: [txid], payoutIds: [], seconds: 600 })).toMatchObject({ payments: 1 })
+    clock.advance(500)
+    await expect.poll(() => own.callbacks.length).toBe(2)
+    const pix = [expect.objectContaining({ endToEndId: paid.endToEndId, horario })]
+    expect(own.callbacks.map(({ body }) => body)).toEqual([{ pix }, { pix }])
+    await own.close()
   })
 })
