@@ -19,6 +19,11 @@ export type Hit = {
   customerEmail: string | null
 }
 
+export type SearchFilter = MerchantFilter & {
+  /** Whether withdrawals are searched too. */
+  seesWithdrawals: boolean
+}
+
 /** More results of one search are not useful. */
 const hitsMax = 20
 /** A search of all merchants by code, amount or name finds at most this many transactions of each. */
@@ -34,15 +39,15 @@ const namesRead = 300_000
 /** Greater than any character that a code can contain: the end of the range of a prefix. */
 const lastCharacter = '\u{10FFFF}'
 
-export async function findById(db: Reads, { merchantId }: MerchantFilter, id: string): Promise<Found[]> {
+export async function findById(db: Reads, { merchantId, seesWithdrawals }: SearchFilter, id: string): Promise<Found[]> {
   return await db.query<Found>(sql`
     select 'transaction' as type, id, 'id' as matched from transactions where id = ${id} ${ofMerchant(merchantId)}
     union all
-    select 'withdrawal', id, 'id' from withdrawals where id = ${id} ${ofMerchant(merchantId)}`)
+    select 'withdrawal', id, 'id' from withdrawals where id = ${id} and ${seesWithdrawals} ${ofMerchant(merchantId)}`)
 }
 
 /** Finds records by an end-to-end id: of a payment, a refund, a return or a withdrawal. */
-export async function findByEndToEnd(db: Reads, filter: MerchantFilter, endToEnd: string): Promise<Found[]> {
+export async function findByEndToEnd(db: Reads, filter: SearchFilter, endToEnd: string): Promise<Found[]> {
   return await ofMerchants(
     db,
     filter,
@@ -67,7 +72,7 @@ export async function findByEndToEnd(db: Reads, filter: MerchantFilter, endToEnd
 }
 
 /** Finds records whose external code begins with the text. The highest codes are usually the newest. */
-export async function findByCode(db: Reads, filter: MerchantFilter, prefix: string): Promise<Found[]> {
+export async function findByCode(db: Reads, filter: SearchFilter, prefix: string): Promise<Found[]> {
   // The range lets PostgreSQL use the index in any collation.
   const isCode = sql`merchant_id = clients.merchant_id and external_code >= ${prefix}
     and external_code < ${prefix + lastCharacter} and external_code like ${toPattern(prefix)}`
@@ -88,7 +93,7 @@ export async function findByCode(db: Reads, filter: MerchantFilter, prefix: stri
  * Finds records of an amount. The range makes PostgreSQL read the index backwards, so the newest versions of rows come
  * first.
  */
-export async function findByAmount(db: Reads, filter: MerchantFilter, amount: number): Promise<Found[]> {
+export async function findByAmount(db: Reads, filter: SearchFilter, amount: number): Promise<Found[]> {
   const isAll = filter.merchantId === null
   return await ofMerchants(
     db,
@@ -106,7 +111,7 @@ export async function findByAmount(db: Reads, filter: MerchantFilter, amount: nu
   )
 }
 
-export async function findByDocument(db: Reads, filter: MerchantFilter, document: string): Promise<Found[]> {
+export async function findByDocument(db: Reads, filter: SearchFilter, document: string): Promise<Found[]> {
   return await ofMerchants(
     db,
     filter,
@@ -119,7 +124,7 @@ export async function findByDocument(db: Reads, filter: MerchantFilter, document
 }
 
 /** Finds transactions of customers whose e-mail address begins with the text. */
-export async function findByEmail(db: Reads, filter: MerchantFilter, prefix: string): Promise<Found[]> {
+export async function findByEmail(db: Reads, filter: SearchFilter, prefix: string): Promise<Found[]> {
   return await ofMerchants(
     db,
     filter,
@@ -133,7 +138,7 @@ export async function findByEmail(db: Reads, filter: MerchantFilter, prefix: str
 }
 
 /** Finds withdrawals to a PIX key. */
-export async function findByPixKey(db: Reads, filter: MerchantFilter, pixKey: string): Promise<Found[]> {
+export async function findByPixKey(db: Reads, filter: SearchFilter, pixKey: string): Promise<Found[]> {
   return await ofMerchants(
     db,
     filter,
@@ -145,7 +150,7 @@ export async function findByPixKey(db: Reads, filter: MerchantFilter, pixKey: st
 }
 
 /** Finds transactions whose customer's name contains each of the words, as `toSearchText` writes them. */
-export async function findByName(db: Reads, filter: MerchantFilter, words: string[]): Promise<Found[]> {
+export async function findByName(db: Reads, filter: SearchFilter, words: string[]): Promise<Found[]> {
   const patterns = words.map((word) => `%${toPattern(word)}`)
   const each = filter.merchantId === null ? hitsOfEachMax : hitsMax
   return await ofMerchants(
@@ -197,10 +202,16 @@ export async function listHits(db: Reads, found: Found[]): Promise<Hit[]> {
 }
 
 /** Runs a search in one merchant's indexes, or in those of each merchant in turn. */
-async function ofMerchants(db: Reads, { merchantId }: MerchantFilter, matched: Matched, rows: Sql): Promise<Found[]> {
+async function ofMerchants(
+  db: Reads,
+  { merchantId, seesWithdrawals }: SearchFilter,
+  matched: Matched,
+  rows: Sql,
+): Promise<Found[]> {
   return await db.query<Found>(sql`
     select type, id, ${matched}::text as matched from clients, lateral (${rows}) found
-    where true ${ofMerchant(merchantId)} order by found.created_at desc limit ${hitsMax}`)
+    where (${seesWithdrawals} or type = 'transaction') ${ofMerchant(merchantId)}
+    order by found.created_at desc limit ${hitsMax}`)
 }
 
 const ofMerchant = (merchantId: string | null) => (merchantId === null ? empty : sql`and merchant_id = ${merchantId}`)

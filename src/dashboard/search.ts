@@ -3,7 +3,6 @@ import { amountMax } from '../http/schemas.ts'
 import { parseDocument } from '../lib/document.ts'
 import { toSearchText } from '../lib/text.ts'
 import { fromTxid } from '../pix/ids.ts'
-import type { MerchantFilter } from './overview-store.ts'
 import type { Hit as HitView, SearchResults } from './schema.ts'
 import * as store from './search-store.ts'
 
@@ -68,23 +67,23 @@ export function parseAmount(text: string): number | null {
  */
 export async function search(
   db: Reads,
-  { text, merchantId, seesWithdrawals }: MerchantFilter & { text: string; seesWithdrawals: boolean },
+  { text, ...filter }: store.SearchFilter & { text: string },
 ): Promise<SearchResults> {
   const terms = toSearchTerms(text)
-  const found = (await find(db, { merchantId }, terms)).filter(({ type }) => type === 'transaction' || seesWithdrawals)
+  const found = await find(db, filter, terms)
   // A record may be found in several ways, such as by its customer's name and by its code.
   const foundByCustomer = new Set(found.filter(({ matched }) => personal.has(matched)).map(({ id }) => id))
   const hits = found.length === 0 ? [] : await store.listHits(db, found)
   return {
     customers: toCustomers(hits.filter(({ id }) => foundByCustomer.has(id))),
     records: hits.map(toHitView),
-    leavesOutOlderNames: terms.nameWords.length > 0 && (await store.leavesOutOlderNames(db, { merchantId })),
+    leavesOutOlderNames: terms.nameWords.length > 0 && (await store.leavesOutOlderNames(db, filter)),
   }
 }
 
 const personal: ReadonlySet<store.Matched> = new Set(['name', 'document', 'email'])
 
-async function find(db: Reads, filter: MerchantFilter, terms: SearchTerms): Promise<store.Found[]> {
+async function find(db: Reads, filter: store.SearchFilter, terms: SearchTerms): Promise<store.Found[]> {
   const { id, endToEnd, document, email, amount, code, nameWords } = terms
   const certain = [
     ...(id === null ? [] : await store.findById(db, filter, id)),

@@ -4,8 +4,9 @@ import { sql } from '../../src/db/sql.ts'
 import { createSpreadsheet } from '../../src/reports/spreadsheet.ts'
 import { charge, chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
-import { type Browser, inviteUser, openBrowser, password } from '../support/users.ts'
+import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually, startTestReceiver } from '../support/webhooks.ts'
+import { withdraw } from '../support/withdrawals.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -273,6 +274,25 @@ describe('the lists', () => {
     const statuses = []
     for (const name of [...names, 'View 7']) statuses.push((await save('status=PAID', { by: bruno, name })).status)
     expect(statuses).toEqual([...Array(50).fill(201), 422, 201])
+  })
+})
+
+describe('a search', () => {
+  it('finds the transactions behind newer withdrawals for a person who may not see withdrawals', async () => {
+    const { id, uri } = await charge(service, { amount: 5000, externalCode: 'shared-code' })
+    await payAt(service, uri)
+    await untilStatus(service, id, 'PAID')
+    service.clock.advance(60_000)
+    for (let count = 0; count < 20; count += 1) await withdraw(service, { amount: 100, externalCode: 'shared-code' })
+    const find = async (role: string) => {
+      const browser = await browserOf(role, await findSandboxMerchant(service))
+      const { body } = await browser.call<{ records: { id: string; type: string }[] }>('/dashboard/api/search', {
+        body: { text: 'shared-code' },
+      })
+      return body.records
+    }
+    expect((await find('owner')).filter(({ type }) => type === 'withdrawal')).toHaveLength(20)
+    expect(await find('developer')).toEqual([expect.objectContaining({ type: 'transaction', id })])
   })
 })
 
