@@ -57,7 +57,7 @@ function registerRedirects(app: Server, deps: Deps, failures: FailureRecorder): 
     const returnTo = oidc.readReturnTo(cookie)
     try {
       const limits = [{ limiter: deps.limits.perAddress, key: toHost(request.ip) }]
-      const { token, email } = await countFailures(limits, { reply, isFailure: isOwnFailure }, async () => {
+      const { token, email } = await countFailures(limits, { reply, isFailure }, async () => {
         const query = request.url.split('?').slice(1).join('?')
         return await signInAtProvider(deps, {
           claims: await oidc.finish(query, cookie),
@@ -67,8 +67,8 @@ function registerRedirects(app: Server, deps: Deps, failures: FailureRecorder): 
           ...describeDevice(request),
         })
       })
-      request.server.logSecurity(request, 'sign_in.succeeded', { outcome: 'ok', email })
       await endSession(deps, request)
+      request.server.logSecurity(request, 'sign_in.succeeded', { outcome: 'ok', email })
       setSessionCookie(reply, baseUrl, token)
       return await reply.redirect(returnTo, 303)
     } catch (error) {
@@ -76,6 +76,11 @@ function registerRedirects(app: Server, deps: Deps, failures: FailureRecorder): 
       return await sendBack(request, reply, { error, returnTo })
     }
   })
+}
+
+/** While the provider is down, the people of one address are not locked out, also not of sign-ins with a password. */
+function isFailure(error: unknown): boolean {
+  return isOwnFailure(error) && (error as AppError).details.about?.factor !== 'provider_unavailable'
 }
 
 /** Sends the browser to the sign-in page with the code of the failure, and writes the cause to the log. */

@@ -330,6 +330,18 @@ it('logs each failure without the address, the code or the token', async () => {
   expect(JSON.stringify(logged)).not.toContain(code)
 })
 
+it('failures of the provider do not lock out the people of an address', async () => {
+  for (let count = 0; count < 25; count += 1) {
+    const browser = openRedirectBrowser()
+    const { state = '' } = Object.fromEntries(
+      new URL((await browser.visit(begin())).headers.get('location') ?? '').searchParams,
+    )
+    const back = await browser.visit(`${begin().replace(/provider$/, 'callback')}?error=server_error&state=${state}`)
+    expect(back.headers.get('location')).toBe('/dashboard?signIn=provider_unavailable')
+  }
+  expect((await enter(newPerson())).location).toBe('/dashboard')
+})
+
 describe('without passwords', () => {
   let only: TestService
   beforeAll(async () => {
