@@ -59,11 +59,12 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
     'Seconds since an acquirer’s list of disputes was last read, or since the start if it never was; absent if it offers no list',
     ['acquirer'],
     async function () {
-      this.reset()
+      const ages = new Map<string, number>()
       for (const { name, disputes } of acquirers.all) {
         const since = disputes && (await findUnreadSince(db, name, { now: clock.now(), startedAt }))
-        if (since) this.set({ acquirer: name }, Math.max(0, (clock.now().getTime() - since.getTime()) / 1000))
+        if (since) ages.set(name, Math.max(0, (clock.now().getTime() - since.getTime()) / 1000))
       }
+      setAll(this, ages)
     },
   )
   gauge(
@@ -71,11 +72,18 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
     '1 while an acquirer’s list of disputes has entries that cannot be read, or whose payments cannot, 0 otherwise',
     ['acquirer'],
     async function () {
-      this.reset()
+      const states = new Map<string, number>()
       for (const { name, disputes } of acquirers.all)
-        if (disputes) this.set({ acquirer: name }, Number(await hasUnreadable(db, name)))
+        if (disputes) states.set(name, Number(await hasUnreadable(db, name)))
+      setAll(this, states)
     },
   )
+}
+
+/** Without an await between: two scrapes at once would otherwise lose values of each other. */
+function setAll(gauge: Gauge<'acquirer'>, values: Map<string, number>): void {
+  gauge.reset()
+  for (const [acquirer, value] of values) gauge.set({ acquirer }, value)
 }
 
 /** Whether the last complete poll of its list, or one after it, met a dispute that cannot be read, or whose payment cannot. */

@@ -294,3 +294,18 @@ it('follows a dispute whose status an earlier version could not read, with and w
   expect(await fetchDisputed(service, id)).toMatchObject({ status: 'PAID', disputes: [{ status: 'REJECTED' }] })
   expect(await isBlocked()).toBe(false)
 })
+
+it('scrapes that overlap have the values of all acquirers', async () => {
+  const deps = settleDepsWith(service, bank.handle, { name: 'first', profile: { offers: { disputes: true } } })
+  const other = settleDepsWith(service, bank.handle, { name: 'second', profile: { offers: { disputes: true } } })
+  const registry = new Registry()
+  observeDisputes({ ...deps, registry, acquirers: { all: [...deps.acquirers.all, ...other.acquirers.all] } })
+  const scrapes: Promise<string>[] = []
+  for (let count = 0; count < 100; count += 1) {
+    scrapes.push(registry.metrics())
+    await new Promise(setImmediate)
+  }
+  for (const text of await Promise.all(scrapes))
+    for (const name of ['guiche_disputes_list_age_seconds', 'guiche_disputes_unreadable'])
+      for (const acquirer of ['first', 'second']) expect(text).toContain(`${name}{acquirer="${acquirer}"}`)
+})
