@@ -66,8 +66,11 @@ export async function deleteSessions(tx: Tx, userId: string, exceptTokenHash: Bu
   return rows.length
 }
 
+/** Leaves what another transaction is deleting: two that wait for each other's rows would deadlock. */
 export async function deleteOldSessions(tx: Tx, { now, seenSince }: { now: Date; seenSince: Date }): Promise<void> {
-  await tx.query(sql`delete from sessions where expires_at <= ${now} or seen_at <= ${seenSince}`)
+  await tx.query(sql`
+    delete from sessions where token_hash in (
+      select token_hash from sessions where expires_at <= ${now} or seen_at <= ${seenSince} for update skip locked)`)
 }
 
 /** Keeps this many of a user's sessions, the most recently used ones. */
