@@ -20,8 +20,8 @@ export type ProbeDeps = {
   clock: Clock
   /** When our certificate expires; null where there is none. */
   certificateExpiresAt: Date | null
-  /** Our address for callbacks; null where it is not known. */
-  callbackUrl: string | null
+  /** Our address for callbacks, or why it is not known. */
+  callbackUrl: string | Error
 }
 
 const dayMs = 24 * 60 * 60_000
@@ -280,7 +280,7 @@ function isSame(one: ProbeResult, other: ProbeResult): boolean {
   )
 }
 
-function webhook({ callbacks, dialect }: AcquirerSettings, result: ProbeResult, wanted: string | null): Finding {
+function webhook({ callbacks, dialect }: AcquirerSettings, result: ProbeResult, wanted: string | Error): Finding {
   const subject = 'callbacks'
   if ('error' in result) return missing(subject, result.error, 'baseUrl')
   const { answer, body } = result
@@ -290,9 +290,9 @@ function webhook({ callbacks, dialect }: AcquirerSettings, result: ProbeResult, 
   const registered = isAbsent ? null : text(body ?? {}, 'webhookUrl')
   if (!isAbsent && registered === null)
     return missing(subject, 'an answer without webhookUrl', 'overrides.paths.webhook')
-  if (wanted === null) {
+  if (wanted instanceof Error) {
     const registeredAddress = registered === null ? 'none' : hostOf(registered)
-    return skipped(subject, `${registeredAddress} is registered; our address is not known without the database`)
+    return skipped(subject, `${registeredAddress} is registered; our address is not known: ${wanted.message}`)
   }
   const { callbackUrlMax, title } = dialects[dialect]
   if (callbackUrlMax !== null && wanted.length > callbackUrlMax)

@@ -7,12 +7,11 @@ import type { Finding } from '../acquirers/probe-finding.ts'
 import type { AcquirerSettings } from '../acquirers/settings.ts'
 import { type Config, readConfig, toBaseUrl } from '../config.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { SecretKey } from '../lib/secrets.ts'
 import { simulatorName } from '../network.ts'
 import { toCallbackUrl } from '../registration.ts'
 import { findSettings, readSettings } from './acquirer-settings.ts'
 import { callbackCommands } from './callback.ts'
-import { withContext } from './context.ts'
+import { type Context, withContext } from './context.ts'
 import { print, write } from './print.ts'
 
 type Json = { json?: boolean }
@@ -89,13 +88,20 @@ async function check(config: Config, settings: AcquirerSettings): Promise<Findin
   }
 }
 
-/** Null if the secret key is only in a database that cannot be reached: the rest is shown without it. */
-async function findCallbackUrl(config: Config, { name, callbacks }: AcquirerSettings): Promise<string | null> {
-  const key =
-    config.secretKey ?? (await withContext(async (context) => context.key).catch((): SecretKey | null => null))
-  const { cell } = config
-  const acquirer = { name, callbacks: toCallbackAccess(callbacks) }
-  return key && toCallbackUrl({ key, cell, baseUrl: toBaseUrl(config) }, { acquirer, callbacks })
+/**
+ * The address that the service registers, by its database. Without the database, the environment must have the secret
+ * key. Returns why the address is not known.
+ */
+async function findCallbackUrl(config: Config, { name, callbacks }: AcquirerSettings): Promise<string | Error> {
+  const toUrl = (own: Pick<Context, 'key' | 'cell' | 'baseUrl'>) =>
+    toCallbackUrl(own, { acquirer: { name, callbacks: toCallbackAccess(callbacks) }, callbacks })
+  try {
+    return await withContext(async (context) => toUrl(context))
+  } catch (error) {
+    const { secretKey: key, cell } = config
+    if (key !== null) return toUrl({ key, cell, baseUrl: toBaseUrl(config) })
+    return error instanceof Error ? error : new Error(String(error))
+  }
 }
 
 const marks: Record<Finding['state'], string> = { ok: '✓', missing: '✗', warning: '!', skipped: '–' }

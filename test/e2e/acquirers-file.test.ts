@@ -3,6 +3,8 @@ import { receiverAccount, receiverKey, simulatorCredentials } from '../../simula
 import { startSimulatorServer } from '../../simulator/server.ts'
 import type { Finding } from '../../src/acquirers/probe-finding.ts'
 import { scopes } from '../../src/auth/scopes.ts'
+import { saveSetting } from '../../src/auth/store.ts'
+import { baseUrlSetting } from '../../src/config.ts'
 import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
 import { createMerchant } from '../../src/merchant.ts'
 import { manualClock } from '../support/clock.ts'
@@ -205,6 +207,25 @@ describe('guiche acquirer', () => {
     expect(lacking.findings.find(({ state }) => state === 'missing')).toMatchObject({ subject: 'token' })
     expect((await unfit.run(['acquirer', 'check', 'psp'])).stdout).toContain(
       'change: clientId, clientSecret, overrides.token',
+    )
+  })
+
+  it('compares the registered address with the one that the service registers, as far as it is known', async () => {
+    const { db, connectionString, drop } = await createTestDatabase()
+    cleanups.push(drop)
+    await saveSetting(db, baseUrlSetting, 'https://shop.example')
+    const { SECRET_KEY: _, ...environment } = await environmentOf()
+    const commands = await openCommandLine({ connectionString, environment })
+    const lost = await openCommandLine({ connectionString: 'postgres://127.0.0.1:1/guiche', environment })
+    cleanups.push(commands.stop, lost.stop)
+    const { url } = await commands.runJson<{ url: string }>(['acquirer', 'callback-url', 'psp'])
+    expect(await commands.read(['acquirer', 'check', 'psp'])).toContain('ours is at https://shop.example')
+    await bank.request('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: url } })
+    expect(await commands.read(['acquirer', 'check', 'psp'])).toContain(
+      'our address at https://shop.example is registered',
+    )
+    expect(await lost.read(['acquirer', 'check', 'psp'])).toMatch(
+      /https:\/\/shop\.example is registered; our address is not known: The database of DATABASE_URL cannot be used/,
     )
   })
 
