@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError, type ErrorCode, errors } from '../lib/errors.ts'
 import { problemType, toProblem } from './problem.ts'
@@ -11,14 +11,16 @@ const codes: Record<string, ErrorCode> = {
 
 /**
  * Answers what never reaches a route or a hook, and closes the connection: bytes that are not HTTP, headers that are
- * too large, and requests that take too long to arrive.
+ * too large, and requests that take too long to arrive. In the middle of a response, it only closes the connection.
  */
 export function answerBrokenRequest(
   error: Error & { code?: string },
   socket: Socket,
   { headers, errorPage }: { headers: Record<string, string>; errorPage: string },
 ): void {
-  if (error.code !== 'ECONNRESET' && socket.writable) {
+  // The response to an earlier request of the connection. Node.js's own handler looks at it too.
+  const { _httpMessage: response } = socket as Socket & { _httpMessage?: ServerResponse | null }
+  if (error.code !== 'ECONNRESET' && socket.writable && !response?.headersSent) {
     const code = codes[error.code ?? ''] ?? 'bad_request'
     const { status } = errors[code]
     const requestId = randomUUID()

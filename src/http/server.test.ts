@@ -87,6 +87,32 @@ it('stops although an idle connection is open, and answers requests that came be
   await closed
 })
 
+it('answers bytes that are not HTTP with a problem, but never in the middle of a response', async () => {
+  const app = await testServer()
+  app.get('/export', { config: { access: { public: true } } }, async (_, reply) => sendCsv(reply, 'begun', begun()))
+  async function* begun(): AsyncGenerator<string> {
+    yield 'first,row'
+    await new Promise(() => {})
+  }
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const open = () => connect((app.server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8')
+  const idle = open()
+  idle.write('not HTTP\r\n\r\n')
+  expect(String(await once(idle, 'data'))).toMatch(/^HTTP\/1.1 400.*"code":"bad_request"/s)
+
+  const reading = open()
+  let received = ''
+  reading.on('data', (text) => {
+    received += text
+  })
+  reading.write('GET /export HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  while (!received.includes('first,row')) await once(reading, 'data')
+  reading.write('not HTTP\r\n\r\n')
+  await once(reading, 'close')
+  expect(received.match(/HTTP\/1.1/g)).toEqual(['HTTP/1.1'])
+  await app.close()
+})
+
 it('answers a request that arrives on an idle connection just after the stop began, and then closes it', async () => {
   const app = await testServer()
   app.get('/now', { config: { access: { public: true } } }, () => 'answered')
