@@ -1,9 +1,10 @@
+import type { Resolver } from 'node:dns/promises'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Server } from 'node:net'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDialler } from './dial.ts'
+import { createDialler, createResolve } from './dial.ts'
 
 // A self-signed certificate for shop.test alone, valid until 2126. It protects nothing.
 const key = `-----BEGIN PRIVATE KEY-----
@@ -58,6 +59,22 @@ describe('the dialler', () => {
     const before = connections
     await expect(request(`${origin}:${port}/`, { dispatcher: dialler })).rejects.toMatchObject({ code })
     expect(connections).toBe(before)
+  })
+
+  it.each([
+    ['ENODATA', 'ETIMEOUT', 'ETIMEOUT'],
+    ['ESERVFAIL', 'ENODATA', 'ESERVFAIL'],
+    ['ENODATA', 'ENODATA', 'ENODATA'],
+    ['ENOTFOUND', 'ENOTFOUND', 'ENOTFOUND'],
+  ])('reports %s for IPv4 and %s for IPv6 as %s', async (v4, v6, code) => {
+    const fail = (code: string) => async () => {
+      throw Object.assign(new Error(code), { code })
+    }
+    const resolve = createResolve(false, { resolve4: fail(v4), resolve6: fail(v6) } as Pick<
+      Resolver,
+      'resolve4' | 'resolve6'
+    >)
+    await expect(resolve('shop.example')).rejects.toMatchObject({ code })
   })
 
   it('refuses http to a public address even with private ones allowed, and metadata always', async () => {

@@ -39,7 +39,7 @@ export function createDialler({ allowPrivate, resolve = createResolve(allowPriva
   const open = buildConnector({ ...tls, timeout: connectTimeoutMs })
   const withCallback = callbackify(dial)
   return new Agent({
-    // No limit here: the budget is the limit, and a second queue would hide the first.
+    // No limit here: budget.ts limits the deliveries at once, and waiting ones must be in its queue alone.
     connections: null,
     pipelining: 1,
     keepAliveTimeout: keepAliveMs,
@@ -83,15 +83,21 @@ export function createDialler({ allowPrivate, resolve = createResolve(allowPriva
  * Queries the name server directly. `lookup` uses Node's four threads, so four names whose servers do not respond
  * would block every delivery. It is kept for names of the operator's own network, which a hosts file may define.
  */
-function createResolve(allowPrivate: boolean): Resolve {
-  const resolver = new Resolver({ timeout: 1_500, tries: 2 })
+export function createResolve(
+  allowPrivate: boolean,
+  resolver: Pick<Resolver, 'resolve4' | 'resolve6'> = new Resolver({ timeout: 1_500, tries: 2 }),
+): Resolve {
   return async (host) => {
     if (kindOfHost(host) === 'private') return allowPrivate ? lookUp(host) : []
-    const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-    const found = [...(v4.status === 'fulfilled' ? v4.value : []), ...(v6.status === 'fulfilled' ? v6.value : [])]
+    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+    const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
     if (found.length > 0) return found
     if (allowPrivate) return lookUp(host)
-    throw v4.status === 'rejected' ? v4.reason : new AddressRefused('The receiver has no address')
+    const causes: NodeJS.ErrnoException[] = answers.flatMap((answer) => ('reason' in answer ? [answer.reason] : []))
+    // A receiver with IPv6 alone has no IPv4 address: what failed is the other query.
+    throw (
+      causes.find(({ code }) => code !== 'ENODATA') ?? causes[0] ?? new AddressRefused('The receiver has no address')
+    )
   }
 }
 
