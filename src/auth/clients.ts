@@ -79,8 +79,9 @@ export async function rotateClientSecret(
 }
 
 /**
- * Disables a client: all its tokens are refused from now on, on every instance within a second. Its secrets are revoked
- * too, unless `tokensOnly`, until a rotation gives it a new one. False if the client does not exist.
+ * Revokes all tokens that a client has got: every instance refuses them within a second. Unless `tokensOnly`, its
+ * secrets are revoked too, so that it gets no token until a rotation gives it a new secret. False if the client does
+ * not exist.
  */
 export async function revokeClient(
   deps: Pick<Deps, 'db' | 'clock'>,
@@ -156,9 +157,9 @@ export async function authenticateClient(
   credentials: { clientId: string; clientSecret: string },
 ): Promise<store.ClientRow | null> {
   const [hash, ...formerHashes] = keyedHashes(deps.key, 'client-secret', credentials.clientSecret)
-  const now = deps.clock.now()
-  const client = await store.findClient(deps.db, credentials.clientId, now)
-  const hashes = await store.findSecretHashes(deps.db, client?.merchant_id ?? nobody, now)
+  const client = await store.findClient(deps.db, credentials.clientId, deps.clock.now())
+  // The time is read after the client: secrets that a revocation ended before the client was read have expired then.
+  const hashes = await store.findSecretHashes(deps.db, client?.merchant_id ?? nobody, deps.clock.now())
   const known = [...hashes, Buffer.alloc(hash.length)]
   const [match] = [hash, ...formerHashes].filter((one) =>
     known.map((other) => timingSafeEqual(other, one)).includes(true),
