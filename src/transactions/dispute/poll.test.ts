@@ -270,6 +270,21 @@ it('a poll ends after twenty payments in a row that the acquirer cannot show', a
   expect([queries, logged.length, await psp.age()]).toEqual([20, 20, 60])
 })
 
+it('an unknown status is an error once, and none while the dispute belongs to no transaction', async () => {
+  const { endToEnd } = await payOne(service)
+  const abertura = service.clock.now().toISOString()
+  const dispute = { valor: '10.00', status: 'EM_OUTRA_FASE', dadosAnalise: { abertura } }
+  const psp = reading('simulator')
+  const pollOne = async (endToEndId: string, idInfracao: string) =>
+    (await psp.poll(listing({ ...dispute, idInfracao, endToEndId }))).map(({ level, msg }) => [level, msg])
+  const [known, unattributed] = [randomUUID(), randomUUID()]
+  expect(await pollOne(endToEnd, known)).toEqual([[50, expect.stringContaining('the status of a dispute is unknown')]])
+  expect(await pollOne(endToEnd, known)).toEqual([])
+  const ofNobody = 'E1234567820261120120000000000xyz'
+  expect(await pollOne(ofNobody, unattributed)).toEqual([[40, expect.stringContaining('belongs to no transaction')]])
+  expect(await pollOne(ofNobody, unattributed)).toEqual([])
+})
+
 it('follows a dispute whose status an earlier version could not read, with and without a transaction', async () => {
   const { db, clock } = service
   const { id, endToEnd } = await payOne(service)

@@ -218,10 +218,10 @@ async function follow(deps: SettleDeps, reading: Reading, found: DisputeFound): 
     const known = await findReported(deps.db, about)
     if (known ? !mayHaveChanged(known, found, reading, deps.clock.now()) : await isStoredAsEnded(deps, reading, found))
       return true
-    await record(deps, reading.acquirer, found)
+    const isOfTransaction = await record(deps, reading.acquirer, found)
     reading.failures = 0
     const isNewlyUnknown = found.state === 'unknown' && known?.acquirer_status !== found.status
-    if (isNewlyUnknown)
+    if (isOfTransaction && isNewlyUnknown)
       deps.log.error(
         { ...about, status: found.status },
         'the status of a dispute is unknown: its money stays blocked until an operator decides',
@@ -245,7 +245,7 @@ async function follow(deps: SettleDeps, reading: Reading, found: DisputeFound): 
 }
 
 /**
- * True when the acquirer reports something new, or the payment may show a return by now. The same status is new if an
+ * True when the acquirer reports another status or deadline, or the payment may show a return by now. The same status is new if an
  * earlier version of Guichê could not read it.
  */
 function mayHaveChanged(known: DisputeRow, found: DisputeFound, { isComplete }: Reading, now: Date): boolean {
@@ -269,8 +269,11 @@ function isSameStatus(
   return stored.acquirer_status === status && stored.acquirer_state === state
 }
 
-/** Records a dispute. Its payment tells which transaction it belongs to, and how much was really returned. */
-async function record(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound): Promise<void> {
+/**
+ * Records a dispute. Its payment tells which transaction it belongs to, and how much was really returned. Returns false
+ * if it belongs to none.
+ */
+async function record(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound): Promise<boolean> {
   const { endToEndId } = found
   const storeUnattributed = async () => {
     const isNew = await saveUnattributedDispute(deps.db, { acquirer: acquirer.name, found, now: deps.clock.now() })
@@ -279,18 +282,19 @@ async function record(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound)
         { acquirer: acquirer.name, reference: found.reference },
         'a dispute of a payment that belongs to no transaction',
       )
+    return false
   }
   const suspended = await findSuspenseOf(deps.db, { acquirer: acquirer.name, endToEndId })
   if (suspended && suspended.status !== 'matched') return await storeUnattributed()
   const payment = await acquirer.findPayment(endToEndId)
   const owner = await findOwner(deps, { endToEndId, txid: payment?.txid ?? null })
-  if (payment && !owner && (await takeOtherCells(deps, acquirer.name, [payment])).length === 0) return
+  if (payment && !owner && (await takeOtherCells(deps, acquirer.name, [payment])).length === 0) return false
   if (!payment || !owner || !mayHaveCharge(owner, acquirer.name)) return await storeUnattributed()
   const key = { merchantId: owner.merchant_id, id: owner.id }
   // The callback of the payment has not arrived yet.
   if (owner.end_to_end === null)
     await settleTransaction(deps, { ...key, reported: { acquirer: acquirer.name, endToEndId } })
-  if (!(await recordReported(deps, { ...key, found, payment }))) await storeUnattributed()
+  return (await recordReported(deps, { ...key, found, payment })) || (await storeUnattributed())
 }
 
 /**
