@@ -13,14 +13,19 @@ function entry(queue: QueueEntry['queue'], minute: number, status = 'approval'):
 /** Reads a queue as the database gives it: the newest entries. */
 function createQueueReader(queue: QueueEntry['queue']) {
   let waiting: QueueEntry[] = []
-  const query = (_: unknown, name?: string) =>
-    Promise.resolve(
-      name === 'list-queues'
-        ? waiting.toSorted((a, b) => b.since.getTime() - a.since.getTime()).slice(0, queueMax)
-        : [],
-    )
+  let failing: string | null = null
+  const query = async (_: unknown, name?: string) => {
+    if (name === failing) throw new Error('the database is away')
+    if (name !== 'list-queues') return []
+    return waiting.toSorted((a, b) => b.since.getTime() - a.since.getTime()).slice(0, queueMax)
+  }
   const read = createChangeReader({ query } as unknown as Db)
-  return async (minutes: number[], statusOf: (minute: number) => string = () => 'approval') => {
+  return async (
+    minutes: number[],
+    statusOf: (minute: number) => string = () => 'approval',
+    failingQuery: string | null = null,
+  ) => {
+    failing = failingQuery
     waiting = minutes.map((minute) => entry(queue, minute, statusOf(minute)))
     const changes = await read(null)
     return changes.map(({ status, records }) => `${records[0]?.id} ${status}`)
@@ -35,6 +40,13 @@ describe.each(['approval', 'suspense', 'dispute'] as const)('the changes of the 
     expect(await read([1, 2, 3])).toEqual([])
     const changes = await read([2, 3, 4], (minute) => (minute === 3 ? 'other' : 'approval'))
     expect(changes).toEqual(['4 approval', '3 other', '1 closed'])
+  })
+
+  it('are read again after a poll that failed', async () => {
+    const read = createQueueReader(queue)
+    expect(await read([1])).toEqual([])
+    await expect(read([1, 2], undefined, 'list-newest-attempts')).rejects.toThrow('the database is away')
+    expect(await read([1, 2])).toEqual(['2 approval'])
   })
 
   it('leave out what a poll does not read of a long queue, although it waits', async () => {

@@ -99,8 +99,15 @@ export function createChangeReader(db: Db): (merchantIds: string[] | null) => Pr
   }
 
   return async (merchantIds) => {
-    const parts = [await readEvents(merchantIds), await readQueues(), await readAttempts()]
-    return parts.flat()
+    const before = { snapshot, queues, attempts }
+    try {
+      const parts = [await readEvents(merchantIds), await readQueues(), await readAttempts()]
+      return parts.flat()
+    } catch (error) {
+      // The next call reads the same changes again.
+      ;({ snapshot, queues, attempts } = before)
+      throw error
+    }
   }
 }
 
