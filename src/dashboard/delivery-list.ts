@@ -1,4 +1,5 @@
 import type { Reads } from '../db/sql.ts'
+import { compare } from '../lib/compare.ts'
 import {
   type DeliveryItem,
   type DeliveryPosition,
@@ -22,7 +23,7 @@ export async function readDeliveries(
   const cursor = readCursor(after, false) ?? readCursor(before, true)
   const sign = cursor?.isBefore ? -1 : 1
   const inOrder = (one: DeliveryPosition, other: DeliveryPosition) =>
-    sign * (other.at.getTime() - one.at.getTime() || (one.positionId < other.positionId ? 1 : -1))
+    sign * (other.at.getTime() - one.at.getTime() || compare(other.positionId, one.positionId))
   const found: DeliveryItem[] = []
   const ends: DeliveryPosition[] = []
   for (const source of sourcesOf(matching)) {

@@ -175,6 +175,7 @@ function toMoment(date: Date): string {
 let lastMoment = { time: Number.NaN, text: '' }
 
 function toPlainWord(item: unknown): string {
-  assert(typeof item === 'string' && /^[\w-]+$/.test(item) && item !== 'NULL', 'a word in an array needs no quoting')
-  return item
+  assert(typeof item === 'string' && /^[\w-]+$/.test(item), 'a word in an array needs no escaping')
+  // Without quotes it would be a null.
+  return item.toUpperCase() === 'NULL' ? `"${item}"` : item
 }

@@ -40,7 +40,7 @@ type ListRequest<Item> = {
  */
 export async function* listBetween<Item>(deps: ListDeps, request: ListRequest<Item>): AsyncIterable<Item> {
   let reported = 0
-  let unreadable = 0
+  let unreported = 0
   for (const range of partsOf(request.range, deps.list.daysMax)) {
     for await (const entry of listPages(deps, { ...request, range })) {
       if (request.isSkipped?.(entry)) continue
@@ -49,7 +49,7 @@ export async function* listBetween<Item>(deps: ListDeps, request: ListRequest<It
         if (request.onUnreadable && reported < reportedMax) {
           reported += 1
           request.onUnreadable(toUnreadable(entry, request))
-        } else unreadable += 1
+        } else unreported += 1
         continue
       }
       const at = request.timeOf?.(item)
@@ -57,8 +57,10 @@ export async function* listBetween<Item>(deps: ListDeps, request: ListRequest<It
     }
   }
   // An unreadable entry is never skipped, since it is money; but the readable ones are yielded first.
-  if (unreadable > 0)
-    throw new UnreadableAnswer(`The acquirer’s list of ${request.field} has ${unreadable} that cannot be read`)
+  if (unreported > 0)
+    throw new UnreadableAnswer(
+      `The acquirer’s list of ${request.field} has ${reported + unreported} that cannot be read`,
+    )
 }
 
 /** With more unreadable entries than this the list's form has changed: then the list counts as unreadable. */
