@@ -155,6 +155,12 @@ describe('the boundaries', () => {
     expect(twice.filter((file) => own.test(read(file)))).toEqual([])
   })
 
+  it('let no field of a request body replace what the route has checked', () => {
+    const later = /(?<!\{\s*)\.\.\.(?:request\.)?body\b/
+    expect(later.test('{ merchantId, ...request.body }')).toBe(true)
+    expect(program.filter((file) => later.test(read(file)))).toEqual([])
+  })
+
   it('leave SQL to the stores', () => {
     const written = /\bsql`|\.query(?:<[^>]*>)?\(\s*['"`{]|\btext: `/
     expect(program.filter((file) => !sqlPlaces.test(file) && written.test(withoutComments(read(file))))).toEqual([])

@@ -114,7 +114,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       const client = await find(deps, user, request.params.clientId)
       const { of } = request.body
       if (of === 'client') assertCovers(user, client)
-      return await reply.code(201).send(await rotateSecret(deps, { client, ...request.body, by: byUser(user) }))
+      return await reply.code(201).send(await rotateSecret(deps, { ...request.body, client, by: byUser(user) }))
     },
   )
 
@@ -137,7 +137,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       const user = userOf(request)
       if (user.merchant) throw new AppError('permission_missing', { detail: 'Only the operator grants scopes.' })
       const client = await find(deps, user, request.params.clientId)
-      await changeScopes(deps, { clientId: client.client_id, ...request.body, by: byUser(user) })
+      await changeScopes(deps, { ...request.body, clientId: client.client_id, by: byUser(user) })
       return toClientView({ ...client, scopes: request.body.scopes })
     },
   )

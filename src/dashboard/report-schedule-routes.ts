@@ -90,7 +90,7 @@ export function registerReportScheduleRoutes(app: Server, deps: Deps): void {
     async (request) => {
       const user = userOf(request)
       const scope = await findScope(deps, user, request.query.clientId)
-      await setPaused(deps, { scope, ...request.params, ...request.body, by: byUser(user) })
+      await setPaused(deps, { ...request.body, ...request.params, scope, by: byUser(user) })
       return request.params
     },
   )

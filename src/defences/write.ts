@@ -76,7 +76,10 @@ export async function addFile(
   const row = { id, name: toFileName(name, type), type, size: content.length, content }
   return await changeDefence(deps, key, async (tx, found, now) => {
     assertEditable(found)
-    if (found.files.some((file) => file.id === id)) return
+    const sha256 = createHash('sha256').update(content).digest()
+    const known = found.files.find((file) => file.id === id)
+    if (known?.sha256.equals(sha256)) return
+    if (known) throw refuseFile('duplicate', 'has the id of another file')
     const total = found.files.reduce((sum, { size }) => sum + size, content.length)
     if (found.files.length >= filesMax)
       throw refuseFile('too_many', `is one too many: a defence has at most ${filesMax} files`, { limit: filesMax })
@@ -84,7 +87,6 @@ export async function addFile(
       throw refuseFile('too_large', `is too large: all files together may have ${totalBytesMax} bytes`, {
         ...{ limit: totalBytesMax, unit: 'bytes' },
       })
-    const sha256 = createHash('sha256').update(content).digest()
     const { merchant_id, id: dispute_id } = found.dispute
     if (!(await insertFile(tx, { ...row, merchant_id, dispute_id, sha256, added_at: now })))
       throw refuseFile('duplicate', 'has the id of another file')

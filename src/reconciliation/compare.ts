@@ -190,7 +190,7 @@ function withAlarm(found: Found, { key, inLedger }: Pair, excess: number): Found
       ? 'and no withdrawal has it'
       : inLedger.state === 'PENDING'
         ? `and withdrawal ${inLedger.recordId} is PENDING`
-        : `more than withdrawal ${inLedger.recordId} has`
+        : `more than the ledger has for it (record ${inLedger.recordId})`
   return { ...found, alarm: `${inReais(excess)} left under ${key}, ${whose}` }
 }
 

@@ -194,7 +194,7 @@ it('leaves a payout that its acquirer sent with another amount to a person while
     ({ payoutId, status }) => status === 'REALIZADO' && idOf.has(payoutId ?? ''),
   )
   assert(payout?.payoutId, 'a withdrawal was sent, and its outcome is not posted')
-  const alarm = `R$ 0,01 left under ${payout.payoutId}, more than withdrawal ${idOf.get(payout.payoutId)} has`
+  const alarm = `R$ 0,01 left under ${payout.payoutId}, more than the ledger has for it (record ${idOf.get(payout.payoutId)})`
   for (const [key, { payoutId }] of made.bank.payouts) if (payoutId !== payout.payoutId) made.bank.payouts.delete(key)
   await runWith(deps)
   expect(await findPayoutFreeze(database.db)).toBeNull()

@@ -147,7 +147,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
     async ({ params, body }) => {
       // A payout's id has no hyphens, unlike a withdrawal's.
       const payoutId = params.payoutId.replaceAll('-', '')
-      return { endToEndId: idOf(await sandbox.returnPayout({ payoutId, ...body }), 'payoutId') }
+      return { endToEndId: idOf(await sandbox.returnPayout({ ...body, payoutId }), 'payoutId') }
     },
   )
 }

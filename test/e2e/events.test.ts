@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyWebhook } from '../../sdk/src/index.ts'
+import { sql } from '../../src/db/sql.ts'
+import { addTestClient } from '../support/requests.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { findSandboxMerchant } from '../support/users.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
 
 type Envelope<Item> = { total: number; data: Item[]; nextCursor: string | null }
@@ -143,6 +146,22 @@ describe('a webhook endpoint', () => {
     for (const method of ['GET', 'DELETE']) expect((await service.call(path, { method })).status).toBe(404)
     expect((await service.call(`${path}/test`, { method: 'POST' })).status).toBe(404)
     expect((await service.call<Envelope<Endpoint>>('/webhook-endpoint')).body.data).toEqual([])
+  })
+
+  it('keeps its secret from another merchant that names it in the body of a rotation', async () => {
+    const victim = (await service.call<Endpoint>('/webhook-endpoint', { body: { url: url() } })).body
+    const { token } = await addTestClient(service)
+    const { id } = (await service.call<Endpoint>('/webhook-endpoint', { token, body: { url: url() } })).body
+    const secrets = async (of: string) =>
+      await service.db.query(sql`
+        select id, merchant_id, expires_at from webhook_secrets where endpoint_id = ${of} order by created_at`)
+    const before = await secrets(victim.id)
+    const merchantId = await findSandboxMerchant(service)
+    const body = { overlapHours: 0, merchantId, endpointId: victim.id, by: { actor: 'cli:root' } }
+    expect((await service.call(`/webhook-endpoint/${id}/secret`, { token, body })).status).toBe(201)
+    expect(await secrets(victim.id)).toEqual(before)
+    expect(await secrets(id)).toHaveLength(2)
+    await service.call(`/webhook-endpoint/${victim.id}`, { method: 'DELETE' })
   })
 
   it('receives the events that match its filter, also of transactions without a webhookUrl', async () => {

@@ -11,6 +11,7 @@ import {
   type PayoutOrder,
   type PayoutSent,
   type Payouts,
+  UnreadableAnswer,
 } from '../acquirer.ts'
 import type { Client } from './client.ts'
 import type { ProtocolProfile } from './profile.ts'
@@ -92,7 +93,8 @@ async function find(deps: Deps, key: PayoutKey): Promise<PayoutFound | null> {
 function read({ clock, onUnknownState }: Deps, reference: string, payout: Json): PayoutFound {
   const state = text(payout, 'status')
   const code = text(payout, 'codigoSolicitacao') ?? reference
-  if (state === null || code.toLowerCase() !== reference.toLowerCase())
+  if (state === null) throw new UnreadableAnswer('The acquirer answered with a payout that cannot be read')
+  if (code.toLowerCase() !== reference.toLowerCase())
     throw new AcquirerUnavailable('The acquirer answered with another payout than the requested one')
   const endToEndId = text(payout, 'endToEnd')
   if (refusedStates.has(state)) return { outcome: 'refused', reason: readReason(payout, state) }

@@ -185,7 +185,7 @@ function registerChanges(app: Server, deps: Deps): void {
     async (request, reply) => {
       const { merchantId } = callerOf(request)
       const target = { merchantId, endpointId: request.params.id, by: byCaller(request) }
-      const { secret, formerExpiresAt } = await rotateEndpointSecret(deps, { ...target, ...request.body })
+      const { secret, formerExpiresAt } = await rotateEndpointSecret(deps, { ...request.body, ...target })
       void reply.code(201).header('location', `${deps.baseUrl}/webhook-endpoint/${request.params.id}`)
       return { secret, formerExpiresAt: formerExpiresAt.toISOString() }
     },
