@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { deliveryFixture } from '../../test/support/delivery-fixture.ts'
@@ -141,6 +142,20 @@ describe('receivers', () => {
     await Promise.all(Array.from({ length: 50 }, () => enqueue(prompt.url)))
     await prompt.until(50)
     for (const one of hanging) expect(one.requests()).toBeLessThanOrEqual(4)
+  })
+
+  it('that the worker does not know get all that is due, as fast as they answer', async () => {
+    await setUp()
+    const [known, unknown] = [await receive(), await receive()]
+    const worker = work({ pollMs: 60 * minute, pollMaxMs: 60 * minute })
+    await enqueue(known.url)
+    worker.wake()
+    await until('delivered', 1)
+    // Longer than the pause between two claims that cover all receivers.
+    await sleep(1_000)
+    await Promise.all(Array.from({ length: 20 }, () => enqueue(unknown.url)))
+    worker.wake()
+    await unknown.until(20)
   })
 
   it('are all served even when one claim cannot cover them', async () => {

@@ -221,10 +221,11 @@ export function startDeliveries(deps: Deps): Deliveries {
     if (mode.name === 'SCANNING') return await scan(mode, limit)
     const loads = budget.loads()
     const known = loads.filter(({ capacity }) => capacity > 0)
-    isCapped = known.length < loads.length
     const isTight = budget.free() * 2 < options.totalMax
     const isTimeToScan = known.length === 0 || isTight || performance.now() >= mode.scanAgainAt
-    return isTimeToScan ? await scan(newScan, limit) : await claimForKnown(mode, limit, known)
+    if (isTimeToScan) return await scan(newScan, limit)
+    isCapped = known.length < loads.length
+    return await claimForKnown(mode, limit, known)
   }
 
   async function scan({ afterReceiver, waited }: Scanning, limit: number): Promise<Mode> {

@@ -37,7 +37,7 @@ export type TestService = {
    */
   call<Body = Record<string, unknown>>(path: string, call?: Call): Promise<Answer<Body>>
   /** Runs a job of the worker now, as its schedule would, and waits until it has ended. */
-  runJob(name: string): Promise<void>
+  runJob(name: string, timeoutMs?: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -88,7 +88,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     firstAdminUrl: service.firstAdminUrl,
     token,
     call: async (path, call) => await request(service.baseUrl + path, { token, ...call }),
-    runJob: async (name) => await runJobToEnd(db, name),
+    runJob: async (name, timeoutMs) => await runJobToEnd(db, name, timeoutMs),
     async stop() {
       await service.stop()
       await own?.drop()

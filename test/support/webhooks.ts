@@ -62,7 +62,7 @@ export async function startTestReceiver(answer: Answer = accept): Promise<TestRe
 }
 
 /** Longer than anything takes on a busy machine: a test that fails here fails for another reason. */
-const timeoutMs = 90_000
+const timeoutDefaultMs = 90_000
 
 /**
  * Waits until a condition is true. A synchronous one is checked every 5 ms, an asynchronous one less and less often.
@@ -70,6 +70,7 @@ const timeoutMs = 90_000
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   describe: () => string = () => 'the condition was never met',
+  timeoutMs = timeoutDefaultMs,
 ): Promise<void> {
   const end = Date.now() + timeoutMs
   for (let pauseMs = 5; ; ) {
@@ -83,11 +84,12 @@ export async function eventually(
 }
 
 /** Runs a job of the worker now, as its schedule would, and waits until it has ended. */
-export async function runJobToEnd(db: Db, name: string): Promise<void> {
+export async function runJobToEnd(db: Db, name: string, timeoutMs = timeoutDefaultMs): Promise<void> {
   await enqueueJob(db, { name, payload: {}, key: name })
   await eventually(
     async () => (await db.query(sql`select from jobs where name = ${name}`)).length === 0,
     () => `${name} does not end`,
+    timeoutMs,
   )
 }
 

@@ -52,7 +52,7 @@ afterAll(async () => {
 
 /** Runs the scheduled jobs, and waits until all due work has ended. */
 async function settleDown(...jobs: string[]): Promise<void> {
-  for (const job of jobs) await service.runJob(job)
+  for (const job of jobs) await service.runJob(job, timeoutMs)
   let left: object = {}
   await until(
     async () => {
