@@ -7,13 +7,14 @@ import { connect, type Db, isDatabaseUnavailable, onConnection, onNewConnection,
 import { findPosition, findSystem, type Position } from './ledger/mark-store.ts'
 import { createBatcher } from './lib/batch.ts'
 import { createCountedLine } from './lib/counted-line.ts'
+import { createLagSamples } from './lib/lag-samples.ts'
 
 /** How long a read waits for the standby. Usually it lags by some milliseconds; after this, the primary answers. */
 const waitMaxMs = 100
 const pauseMaxMs = 16
 const connectMaxMsDefault = 1_000
 const checkEveryMs = 1_000
-/** The most positions that are remembered until the standby has replayed them: the first is as old as its lag. */
+/** Ten minutes of checks. */
 const samplesMax = 600
 
 /** Why the primary answers a read: the standby is behind, cannot be used, or ended the statement. */
@@ -39,8 +40,11 @@ export async function openReads({
   registry,
   connectMaxMs = connectMaxMsDefault,
 }: Deps): Promise<{ reads: Reads; close(): Promise<void> }> {
-  const behind: { position: Position; at: number }[] = []
-  const outcomes = observeStandby(registry, () => (behind[0] ? (performance.now() - behind[0].at) / 1_000 : 0))
+  const behind = createLagSamples<Position>(samplesMax)
+  const outcomes = observeStandby(registry, () => {
+    const since = behind.since()
+    return since === null ? 0 : (performance.now() - since) / 1_000
+  })
   if (config.databaseReadUrl === null) return { reads: db, close: async () => {} }
 
   const standby = connect({
@@ -174,12 +178,12 @@ export async function openReads({
 
   async function check(): Promise<void> {
     const position = await findCommitted()
-    if (behind.length < samplesMax) behind.push({ position, at: performance.now() })
+    behind.add(position, performance.now())
     // The standby is queried even if nothing was written: it may be away.
     replayed = null
     state = await waitFor(position)
-    if (state === 'ready') behind.length = 0
-    while (behind[0] && replayed && hasAll(replayed, behind[0].position)) behind.shift()
+    if (state === 'ready') behind.clear()
+    else behind.removeReplayed((earlier) => replayed !== null && hasAll(replayed, earlier))
   }
 }
 
