@@ -28,8 +28,9 @@ type Deps = { config: Config; db: Db; log: Logger; registry: Registry; connectMa
  *
  * A read sees all that was committed on the primary when the read began, whoever committed it. So each read first gets
  * the position of the primary's log, and the standby must have replayed the log up to there. The position is the end of
- * what is on disk: a commit is not acknowledged before, unless it waits for no disk. Nothing is remembered about who
- * has written what, so a write costs nothing, and any number of processes give the same guarantee.
+ * the log that the primary has flushed to disk: PostgreSQL acknowledges a commit after this flush, except with
+ * `synchronous_commit = off`. Guichê does not record which process wrote what, so writes have no extra cost, and any
+ * number of processes have the same guarantee.
  *
  * @throws {NotItsStandby} if the server of DATABASE_READ_URL answers, and is neither the primary nor a standby of it
  */
@@ -63,7 +64,7 @@ export async function openReads({
   const findCommitted = shared(async () => await findPosition(db))
   const findReplayed = shared(async () => await findPosition(standby))
   let replayed: Position | null = null
-  /** Where it is behind or away, no read waits for it until a check once a second has found that it is ready again. */
+  /** While it is not `ready`, reads go to the primary without waiting. A check once a second sets it to `ready` again. */
   let state: 'ready' | Reason = 'away'
   let cause = 'it was not reached at the start'
 
@@ -105,6 +106,7 @@ export async function openReads({
 
   async function waitFor(committed: Position): Promise<'ready' | Reason> {
     const giveUpAt = performance.now() + waitMaxMs
+    let hasAnswered = false
     for (
       let pauseMs = 1;
       replayed === null || !hasAll(replayed, committed);
@@ -112,12 +114,15 @@ export async function openReads({
     ) {
       const leftMs = giveUpAt - performance.now()
       if (leftMs <= 0) {
-        cause = `it has not replayed in ${waitMaxMs} ms what the primary had committed`
-        return 'lag'
+        cause = hasAnswered
+          ? `it has not replayed in ${waitMaxMs} ms what the primary had committed`
+          : `it did not answer in ${waitMaxMs} ms, or none of its connections was free`
+        return hasAnswered ? 'lag' : 'away'
       }
       try {
-        // It may have stopped answering.
-        replayed = (await Promise.race([findReplayed(), sleep(leftMs, null, { ref: false })])) ?? replayed
+        const found = await Promise.race([findReplayed(), sleep(leftMs, null, { ref: false })])
+        hasAnswered ||= found !== null
+        replayed = found ?? replayed
       } catch (error) {
         cause = (error as Error).message
         return 'away'

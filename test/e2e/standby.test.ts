@@ -153,6 +153,23 @@ describe('reads on a standby', () => {
     expect(seen.length).toBe(new Set(seen).size)
   })
 
+  it('are counted as away, not as lag, when the standby does not answer', async () => {
+    const registry = new Registry()
+    const { reads, close } = await openOwnReads(pair.standby.connectionString, registry)
+    const resume = pair.standby.freeze()
+    await create()
+    const until = performance.now() + 20_000
+    let counted = ''
+    // Sooner than the pool finds out that the server does not answer.
+    while (!counted.includes('{outcome="away"}') && performance.now() < until) {
+      await reads.query(sql`select 1`)
+      counted = await registry.getSingleMetricAsString('guiche_standby_reads_total')
+    }
+    resume()
+    await close()
+    expect(counted).toContain('{outcome="away"}')
+  })
+
   it('do not fail when the standby breaks their connections, dies or freezes, and return to it', async () => {
     await untilRead('standby')
     let isLoaded = true
