@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/webhooks.ts'
 import { type Db, raw, type Sql, sql } from '../db/sql.ts'
+import { systemClock } from '../lib/clock.ts'
 import { retentionJobs } from './jobs.ts'
 
 const clock = manualClock()
@@ -145,6 +146,19 @@ describe('recorded requests to acquirers', () => {
     expect(await forget()).toMatchObject({ acquirer_exchanges: 2 })
     expect(await left('acquirer_exchanges', 'at')).toEqual([ago(10), ago(0)])
   })
+})
+
+it('buckets of rate limits are deleted when they are full by the clock of PostgreSQL, whatever the process has', async () => {
+  const insert = async (fullAt: Sql) =>
+    await database.db.query(sql`
+      insert into rate_limits (id, full_at, fills_in) values (${randomUUID()}, ${fullAt}, interval '1 minute')`)
+  await insert(sql`now() - interval '1 second'`)
+  await insert(sql`now() + interval '1 minute'`)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+  const jobs = retentionJobs({ db: database.db, clock: systemClock, retention, registry: new Registry() })
+  await jobs['retention.rate-limits']?.({}, new AbortController().signal)
+  vi.useRealTimers()
+  expect(await left('rate_limits', 'full_at > now()')).toEqual([true])
 })
 
 it('deletes any number of rows, some thousands at a time, and nothing more in a second run', async () => {

@@ -62,7 +62,7 @@ export function retentionJobs({
     registers: [registry],
   })
   return {
-    'retention.rate-limits': async () => await deleteFullBuckets(db, clock.now()),
+    'retention.rate-limits': async () => await deleteFullBuckets(db, clock.now().getTime() - Date.now()),
     'retention.forget': async (_, stopping) => {
       for (const { table, days, deleteBefore } of kept) {
         const before = new Date(clock.now().getTime() - days * 24 * 60 * 60_000)

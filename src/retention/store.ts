@@ -49,9 +49,12 @@ export const deleteApiRequestsBefore: DeleteBefore = (db, before, limit) =>
         select merchant_id, at, id from api_requests where at < ${before} order by at limit ${limit})`,
   )
 
-/** Deletes the buckets of rate limits that are full: a bucket without a row is full too. */
-export async function deleteFullBuckets(db: Db, now: Date): Promise<void> {
-  await db.query(sql`delete from rate_limits where full_at < ${now}`)
+/**
+ * Deletes the buckets of rate limits that are full: a bucket without a row is full too. `full_at` is in the time of
+ * PostgreSQL's clock, plus the milliseconds by which a test has moved the service's clock; otherwise 0.
+ */
+export async function deleteFullBuckets(db: Db, movedMs: number): Promise<void> {
+  await db.query(sql`delete from rate_limits where full_at < now() + make_interval(secs => ${movedMs / 1_000})`)
 }
 
 async function countDeleted(db: Db, statement: Sql): Promise<number> {
