@@ -76,17 +76,18 @@ export function traceHeaders(): { traceparent: string } | null {
   return traceparent === null ? null : { traceparent }
 }
 
-/** Most records whose trace is kept. A webhook is nearly always delivered before so many newer records exist. */
+/** The maximum number of records whose trace is kept. Most webhooks are delivered before so many newer records exist. */
 const tracesMax = 10_000
 /** The traces of the requests that created records in this process, by record. */
 const traces = new Map<string, string>()
 
-/** The webhooks of this record continue the current trace, as long as this process delivers them. */
+/**
+ * The webhooks of this record continue the current trace, as long as this process delivers them. Called after the commit
+ * that creates the record: many requests create none, because they repeat an idempotency key or are refused.
+ */
 export function rememberTrace(recordId: string): void {
   const traceparent = tracer?.traceparent() ?? null
-  // A repeated request with the same idempotency key created nothing.
-  if (traceparent === null || traces.has(recordId)) return
-  setNewest(traces, recordId, traceparent, tracesMax)
+  if (traceparent !== null) setNewest(traces, recordId, traceparent, tracesMax)
 }
 
 export function findTrace(recordId: string): string | null {

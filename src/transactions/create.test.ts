@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
+import { startCollector } from '../../test/support/collector.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { createTestLog } from '../../test/support/logged-errors.ts'
 import { newTransactionRow } from '../../test/support/new-transaction.ts'
 import { createBacenAcquirer } from '../acquirers/bacen/adapter.ts'
 import { createRegistry } from '../acquirers/registry.ts'
@@ -9,11 +11,13 @@ import { sql } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { systemClock } from '../lib/clock.ts'
 import { newSecretKey, parseSecretKey } from '../lib/secrets.ts'
+import { findTrace, inSpan } from '../lib/spans.ts'
+import { startTracing } from '../tracing.ts'
 import { createTransaction } from './create.ts'
 import { createTransactionWriter } from './insert.ts'
 import type { CreateTransactionInput } from './schema.ts'
 import { failureMessages } from './status.ts'
-import type { NewTransaction } from './store.ts'
+import { findTransactionByKey, type NewTransaction } from './store.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -151,7 +155,8 @@ describe('a request with a key', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('is answered why its transaction has failed since, and calls that a refusal only if it was refused', async () => {
+  /** Creates a transaction without a charge, as the bank gives no answer. */
+  async function createKept(idempotencyKey: string): Promise<unknown> {
     assert(key, 'a new key can be read')
     const deps = {
       db: database.db,
@@ -163,12 +168,37 @@ describe('a request with a key', () => {
       wakeDeliveries: () => {},
     }
     const requested = { merchantId, clientId: 'shop', merchantName: 'Loja Exemplo', movedToAddress: null, by: null }
-    const idempotencyKey = randomUUID()
-    const input = {
-      ...{ amount: 2590, paymentMethod: 'PIX' as const, isInfoProduct: true, pix: { expirationSeconds: 1800 } },
-      idempotencyKey,
+    const input = { amount: 2590, paymentMethod: 'PIX' as const, isInfoProduct: true, pix: { expirationSeconds: 1800 } }
+    return await createTransaction(deps, { ...requested, input: { ...input, idempotencyKey } })
+  }
+
+  it('gives its trace to the transaction only if it created it', async () => {
+    const collector = await startCollector()
+    const tracing = startTracing({ url: collector.url, serviceName: 'a', version: '1', log: createTestLog() })
+    const unavailable = { code: 'acquirer_unavailable' }
+    const createTraced = async (idempotencyKey: string) => {
+      const creating = inSpan(
+        'a request',
+        () => ({}),
+        async () => await createKept(idempotencyKey),
+      )
+      await expect(creating).rejects.toMatchObject(unavailable)
+      const row = await findTransactionByKey(database.db, merchantId, idempotencyKey)
+      return findTrace(row?.id ?? '')
     }
-    const create = async () => await createTransaction(deps, { ...requested, input })
+    const [untraced, traced] = [randomUUID(), randomUUID()]
+    await expect(createKept(untraced)).rejects.toMatchObject(unavailable)
+    expect(await createTraced(untraced)).toBeNull()
+    const trace = await createTraced(traced)
+    expect(trace).toMatch(/^00-/)
+    expect(await createTraced(traced)).toBe(trace)
+    await tracing.stop()
+    await collector.stop()
+  })
+
+  it('is answered why its transaction has failed since, and calls that a refusal only if it was refused', async () => {
+    const idempotencyKey = randomUUID()
+    const create = async () => await createKept(idempotencyKey)
     await expect(create()).rejects.toMatchObject({ code: 'acquirer_unavailable' })
     for (const [reason, detail] of [
       [failureMessages.canceled, /^The transaction has failed: The charge was canceled/],

@@ -85,7 +85,6 @@ export async function createTransaction(
     if (first) return replay(deps, first, content)
   }
 
-  rememberTrace(id)
   const answered = await requestCharge(acquirers, {
     txid: toTxid(id),
     amount: cents(content.amount),
@@ -106,6 +105,7 @@ export async function createTransaction(
     assert(first, 'the transaction that a request conflicts with exists')
     return replay(deps, first, content)
   }
+  rememberTrace(row.id)
   if (view === null) throw withoutCode(row)
   return { row, view, isReplay: false }
 }

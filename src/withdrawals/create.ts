@@ -55,8 +55,7 @@ export async function createWithdrawal(
   const content = toContent(input)
   const { idempotencyKey } = input
   const id = newIdIn(deps.acquirers.cell)
-  rememberTrace(id)
-  return await deps.db.transaction(async (tx) => {
+  const created = await deps.db.transaction(async (tx) => {
     // Lock first: concurrent requests of a merchant then run one after another, and a later one finds its key used here
     // instead of failing on insert.
     await lockBalances(tx, [merchantId])
@@ -81,6 +80,8 @@ export async function createWithdrawal(
     await recordAction(tx, { by, action: 'withdrawal.create', merchantId, recordId: id, details, now })
     return { row, isReplay: false }
   })
+  if (!created.isReplay) rememberTrace(id)
+  return created
 }
 
 /** The response that the first request with this key got; or an error when its content was different. */
