@@ -8,7 +8,7 @@ export type Mail = {
   to: string | string[]
   subject: string
   text: string
-  /** The same each time that this message is sent: mail programs drop a repeated one. */
+  /** The Message-ID without its domain. A repeated mail has the same one, so that mail programs show it once. */
   id: string
   /** The same in all messages of one conversation. */
   thread?: string
@@ -62,8 +62,10 @@ export async function sendMail({ smtpUrl, from }: MailSettings, baseUrl: string,
   }
 }
 
-/** Answers of mail servers contain addresses. */
+/** Answers of mail servers contain addresses. Without an answer, the mail may have been accepted. */
 function describeFailure(error: unknown): string {
   const { code = 'unknown', responseCode } = error as { code?: string; responseCode?: number }
-  return `the mail was not accepted (${[code, responseCode].filter(Boolean).join(', ')})`
+  return responseCode === undefined
+    ? `the mail server did not confirm that it accepted the mail (${code})`
+    : `the mail was not accepted (${code}, ${responseCode})`
 }

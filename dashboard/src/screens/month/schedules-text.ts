@@ -92,6 +92,10 @@ export const words = texts({
     errorOf: (error: string) =>
       error
         .replace('the mail was not accepted', 'o servidor de e-mail não aceitou a mensagem')
+        .replace(
+          'the mail server did not confirm that it accepted the mail',
+          'o servidor de e-mail não confirmou que aceitou a mensagem',
+        )
         .replace('the mail server refused a recipient', 'o servidor de e-mail recusou um destinatário')
         .replace('no mail server is configured any more', 'não há mais servidor de e-mail configurado')
         .replace('the day is not closed yet', 'o dia ainda não foi fechado'),
