@@ -136,6 +136,7 @@ function readAcquirer(source: Source, errors: Errors, entry: AcquirerEntry, at: 
 }
 
 function readHosts(errors: Errors, entry: AcquirerEntry, dialect: Dialect, at: string): Hosts | null {
+  if (!errors.isValid(`${at}.baseUrl`) || !errors.isValid(`${at}.tokenUrl`)) return null
   const environment = entry.environment ?? 'production'
   const known = environment === 'production' || environment === 'sandbox' ? dialect.hosts[environment] : null
   const baseUrl = entry.baseUrl ?? known?.baseUrl
@@ -162,7 +163,7 @@ function readTls(source: Source, errors: Errors, entry: AcquirerEntry, at: strin
     errors.add(`${at}.tls`, 'has both a PFX and a PEM certificate: keep one of them')
     return null
   }
-  if (entry.baseUrl?.startsWith('http://')) {
+  if (errors.isValid(`${at}.baseUrl`) && entry.baseUrl?.startsWith('http://')) {
     errors.add(`${at}.tls`, 'has no effect while baseUrl begins with http://')
     return null
   }
@@ -198,14 +199,17 @@ function readProfile(
   for (const [name, secret] of Object.entries(settings)) {
     const value = readSecret(source, errors, `${at}.settings.${name}`, secret)
     if (value !== null) values[name] = value
-    if (!texts.includes(`{${name}}`)) errors.add(`${at}.settings.${name}`, `is not known: ${toKnownSettings(dialect)}`)
+    if (!texts.includes(`{${name}}`))
+      errors.add(`${at}.settings.${name}`, `is not known: ${toKnownSettings(dialect, name)}`)
   }
   return fillPlaceholders(profile, values)
 }
 
-function toKnownSettings({ title, settings }: Dialect): string {
+function toKnownSettings({ title, settings }: Dialect, unknown: string): string {
   const names = Object.keys(settings)
-  return names.length > 0 ? `${title} has ${names.join(', ')}` : `${title} has none, and no override names {it}`
+  return names.length > 0
+    ? `${title} has ${names.join(', ')}`
+    : `${title} has no settings, and no header or query parameter in overrides contains {${unknown}}`
 }
 
 function readReceiver(errors: Errors, { receiver, chave }: AcquirerEntry, at: string): AccountHolder | null {
@@ -270,7 +274,7 @@ function readSecret(source: Source, errors: Errors, path: string, secret: Secret
   }
 }
 
-/** Throws a sentence that goes after the setting's name. */
+/** Throws an error whose message continues the setting's name, such as `names the variable X, which is not set`. */
 function resolveSecret(source: Source, secret: Secret): string {
   if (typeof secret === 'string') return secret
   if ('env' in secret) {
