@@ -97,11 +97,14 @@ describe('an acquirer of the settings file', () => {
   it('may override its dialect field by field', async () => {
     const { profile } = await one({
       dialect: 'efi',
-      overrides: { token: { format: 'form' }, paths: { cob: '/v9/cob' }, headers: { 'x-shop': '{shop}' } },
-      settings: { shop: '7' },
+      overrides: {
+        token: { format: 'form', query: { client: '{clientId}', branch: '{branch}' } },
+        ...{ paths: { cob: '/v9/cob' }, headers: { 'x-shop': '{shop}' } },
+      },
+      settings: { shop: '7', branch: '1' },
     })
     expect(profile).toMatchObject({
-      token: { format: 'form', path: '/oauth/token' },
+      token: { format: 'form', path: '/oauth/token', query: { client: 'id', branch: '1' } },
       paths: { cob: '/v9/cob', pix: '/v2/pix' },
       headers: { 'x-shop': '7' },
       offers: { payouts: true },

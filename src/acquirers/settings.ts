@@ -194,7 +194,7 @@ function readProfile(
   for (const [name, { isRequired, what }] of Object.entries(dialect.settings)) {
     if (isRequired && settings[name] === undefined) errors.add(`${at}.settings.${name}`, `is not set: ${what}`)
   }
-  const texts = JSON.stringify([profile.headers, profile.query, profile.registrationHeaders])
+  const texts = JSON.stringify([profile.token.query, profile.headers, profile.query, profile.registrationHeaders])
   const values: Record<string, string> = clientId === null ? {} : { clientId }
   for (const [name, secret] of Object.entries(settings)) {
     const value = readSecret(source, errors, `${at}.settings.${name}`, secret)

@@ -21,7 +21,7 @@ const fields = {
     format: Type.Enum(['form', 'json']),
     /** The scopes to request; empty: the request names none, and the PSP decides. */
     scopes: Type.Array(Type.String({ pattern: '^[!-~]+$' })),
-    /** Also requested where payouts, or the balance, are used and scopes are named. */
+    /** Requested as well if the profile offers payouts, or the balance, and `scopes` is not empty. */
     payoutScopes: Type.Array(Type.String({ pattern: '^[!-~]+$' })),
     balanceScopes: Type.Array(Type.String({ pattern: '^[!-~]+$' })),
     query: Texts,
@@ -34,7 +34,7 @@ const fields = {
     payout: Path,
     /** Where Inter and Sicoob register the address for callbacks about payouts. */
     payoutWebhook: Path,
-    /** Efí's. */
+    /** Where Efí's payouts are read. */
     sentPix: Path,
     disputes: Path,
     balance: Path,
@@ -168,6 +168,7 @@ export function fillPlaceholders(
   const all = { ...values, uuid: '{uuid}' }
   return {
     ...profile,
+    token: { ...profile.token, query: fill(profile.token.query, all) },
     headers: fill(profile.headers, all),
     query: fill(profile.query, all),
     registrationHeaders: fill(profile.registrationHeaders, all),
