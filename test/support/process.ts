@@ -35,10 +35,12 @@ type Options = {
   build?: string
   /** The arguments of Node.js, instead of the service of the build. */
   command?: string[]
+  /** After this time without being ready it is killed. */
+  startMaxMs?: number
 }
 
 /** A start takes a few seconds, and longer on a busy machine. */
-const startMaxMs = 180_000
+const startMaxMsDefault = 180_000
 
 /** Starts the compiled service as a separate process, and resolves when it is ready. */
 export async function startServiceProcess(options: Options): Promise<ServiceProcess> {
@@ -46,7 +48,7 @@ export async function startServiceProcess(options: Options): Promise<ServiceProc
   const lines: Line[] = []
   const ended = untilEnded(child)
   const said: string[] = []
-  await untilReady(child, { lines, said })
+  await untilReady(child, { lines, said, startMaxMs: options.startMaxMs ?? startMaxMsDefault })
   return {
     said,
     pid: child.pid ?? 0,
@@ -73,7 +75,8 @@ export async function startAndStop(options: Options): Promise<{ code: number | n
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => (said += String(data)))
   const ended = untilEnded(child)
-  while (!existsSync(join(options.dataDir, 'postgres/postmaster.pid')) && child.exitCode === null) await sleep(5)
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+  while (!existsSync(join(options.dataDir, 'postgres/postmaster.pid')) && !hasEnded()) await sleep(5)
   child.kill('SIGTERM')
   const { code } = await ended
   return { code, said }
@@ -107,10 +110,20 @@ async function untilEnded(child: ChildProcess): Promise<{ code: number | null; s
   return await new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
 }
 
-async function untilReady(child: ChildProcess, { lines, said }: { lines: Line[]; said: string[] }): Promise<void> {
+async function untilReady(
+  child: ChildProcess,
+  { lines, said, startMaxMs }: { lines: Line[]; said: string[]; startMaxMs: number },
+): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`It did not start in time: ${said.join('\n')}`)), startMaxMs)
-    child.once('exit', (code) => reject(new Error(`It ended with ${code}: ${said.join('\n')}`)))
+    let how: string | null = null
+    const timer = setTimeout(() => {
+      how = 'did not start in time'
+      child.kill('SIGKILL')
+    }, startMaxMs)
+    child.once('exit', (code, signal) => {
+      clearTimeout(timer)
+      reject(new Error(`It ${how ?? `ended with ${code ?? signal}`}: ${said.join('\n')}`))
+    })
     for (const stream of [child.stdout, child.stderr]) {
       if (!stream) continue
       createInterface({ input: stream }).on('line', (text) => {
