@@ -15,8 +15,11 @@ export type LiveReader = {
   close(): Promise<void>
 }
 
-/** Opens the stream. Resolves once no further change can be missed, or when it was refused. */
-export async function readLive({ baseUrl }: Pick<TestService, 'baseUrl'>, { cookie }: Browser): Promise<LiveReader> {
+/** Opens the stream. Resolves once no further change can be missed, or when it was refused. Rejects if it ends before. */
+export async function readLive(
+  { baseUrl }: Pick<TestService, 'baseUrl'>,
+  { cookie }: Pick<Browser, 'cookie'>,
+): Promise<LiveReader> {
   const aborter = new AbortController()
   const answer = await fetch(`${baseUrl}/dashboard/api/live`, {
     headers: { cookie, accept: 'text/event-stream' },
@@ -42,8 +45,10 @@ export async function readLive({ baseUrl }: Pick<TestService, 'baseUrl'>, { cook
     return reader
   }
   const body = answer.body.pipeThrough(new TextDecoderStream())
-  await new Promise<void>((connected) => {
-    reader.ended = collect(body, reader, connected).catch(() => {})
+  await new Promise<void>((connected, failed) => {
+    const collecting = collect(body, reader, connected)
+    reader.ended = collecting.catch(() => {})
+    collecting.then(() => failed(new Error('The stream ended before the message `connected`')), failed)
   })
   return reader
 }
