@@ -33,7 +33,7 @@ export function startTracing({
   version: string
   log: Logger
 }): { stop: () => Promise<void> } {
-  const warn = (reason: string) => log.warn({ reason }, 'traces could not be sent')
+  const warn = (reason: string) => log.warn({ reason }, 'OpenTelemetry reported a problem: traces may be missing')
   const ignore = () => {}
   diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, { logLevel: DiagLogLevel.WARN })
   const own = resourceFromAttributes({ 'service.name': serviceName, 'service.version': version })
