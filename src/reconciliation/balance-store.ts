@@ -10,7 +10,13 @@ export async function saveComparedBalance(db: Db | Tx, { acquirer, ...compared }
     on conflict (name) do update set value = excluded.value`)
 }
 
-/** The last comparison of each acquirer that reports its balance. */
+/** Deletes the comparisons of all other acquirers. */
+export async function keepComparedBalances(db: Db, acquirers: string[]): Promise<void> {
+  const names = acquirers.map((acquirer) => prefix + acquirer)
+  await db.query(sql`delete from settings where starts_with(name, ${prefix}) and name <> all(${names}::text[])`)
+}
+
+/** The last comparison of each acquirer. */
 export async function listComparedBalances(db: Db | Tx): Promise<ComparedBalance[]> {
   const rows = await db.query<{ name: string; value: string }>(sql`
     select name, value from settings where starts_with(name, ${prefix}) order by name`)

@@ -3,7 +3,7 @@ import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import { findClearingBalances } from '../ledger/clearing-store.ts'
 import type { Clock } from '../lib/clock.ts'
-import { listComparedBalances, saveComparedBalance, sumDisputed } from './balance-store.ts'
+import { keepComparedBalances, listComparedBalances, saveComparedBalance, sumDisputed } from './balance-store.ts'
 
 /** The balance of an account by the PSP and by the ledger, in cents. */
 export type ComparedBalance = {
@@ -49,6 +49,17 @@ export async function compareBalance(
   }
   await saveComparedBalance(db, compared)
   return compared
+}
+
+/** The last comparison of an acquirer that is no longer configured, or no longer reports its balance, says nothing. */
+export async function forgetOtherBalances(
+  db: Db,
+  acquirers: readonly Pick<Acquirer, 'name' | 'readBalance'>[],
+): Promise<void> {
+  await keepComparedBalances(
+    db,
+    acquirers.filter(({ readBalance }) => readBalance !== null).map(({ name }) => name),
+  )
 }
 
 export function observeBalances({

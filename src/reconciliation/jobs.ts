@@ -6,7 +6,7 @@ import { dayBefore, dayOf, nextDay, windowOf } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import { forEachConcurrent } from '../lib/concurrent.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
-import { compareBalance, observeBalances } from './balance.ts'
+import { compareBalance, forgetOtherBalances, observeBalances } from './balance.ts'
 import { type CloseDeps, closeDay, findClosingTime, readStatement } from './close.ts'
 import { findFirstClosedDay, findStatement } from './close-store.ts'
 import { reconcile } from './run.ts'
@@ -43,8 +43,10 @@ export function reconciliationJobs(deps: CloseDeps & SettleDeps): Record<string,
         await compareSinceLastRun(deps, acquirer, stopping)
         await settleOpen(deps, { acquirer: acquirer.name, stopping })
       }),
-    'reconciliation.balance': async (_, stopping) =>
-      await forEach(deps, stopping, async (acquirer) => void (await compareBalance(deps, acquirer))),
+    'reconciliation.balance': async (_, stopping) => {
+      await forgetOtherBalances(deps.db, deps.acquirers.all)
+      await forEach(deps, stopping, async (acquirer) => void (await compareBalance(deps, acquirer)))
+    },
     'reconciliation.close': async (_, stopping) =>
       await forEach(deps, stopping, async (acquirer) => await closeDays(deps, acquirer, stopping)),
   }
