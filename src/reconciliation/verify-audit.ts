@@ -13,12 +13,12 @@ const pageRows = 100
  * service's keys.
  */
 export async function verifySignedAudit(db: Db | Tx): Promise<AuditVerification> {
-  const { signed, unsigned } = await readSigned(db)
+  const { signed, invalid } = await readSigned(db)
   const anchors = signed.flatMap(({ statementName, audit }): AuditAnchor[] =>
     audit ? [{ ...audit, statementName }] : [],
   )
   const verified = await verifyAudit(db, anchors)
-  const more = unsigned.map((statementName) => ({ entry: 0, detail: `${statementName} is not as it was signed` }))
+  const more = invalid.map((statementName) => ({ entry: 0, detail: `${statementName} is not as it was signed` }))
   return { ...verified, breaches: [...verified.breaches, ...more] }
 }
 
@@ -53,9 +53,9 @@ type Signed = {
 }
 
 /** What all statements contain about audit log and transfers, and the names of those that fail verification. */
-async function readSigned(db: Db | Tx): Promise<{ signed: Signed[]; unsigned: string[] }> {
+async function readSigned(db: Db | Tx): Promise<{ signed: Signed[]; invalid: string[] }> {
   const signed: Signed[] = []
-  const unsigned: string[] = []
+  const invalid: string[] = []
   let after: StatementRow | null = null
   for (;;) {
     const rows: StatementRow[] = await listStatements(db, { after, limit: pageRows })
@@ -64,7 +64,7 @@ async function readSigned(db: Db | Tx): Promise<{ signed: Signed[]; unsigned: st
     for (const { acquirer, day, version, statement } of rows) {
       const statementName = `the statement of ${acquirer} for ${day}, version ${version}`
       const content = (await verifyStatement(statement, keys).catch(() => null)) as Statement | null
-      if (content === null) unsigned.push(statementName)
+      if (content === null) invalid.push(statementName)
       else
         signed.push({
           statementName,
@@ -76,6 +76,6 @@ async function readSigned(db: Db | Tx): Promise<{ signed: Signed[]; unsigned: st
         })
     }
     after = rows.at(-1) ?? null
-    if (rows.length < pageRows) return { signed, unsigned }
+    if (rows.length < pageRows) return { signed, invalid }
   }
 }

@@ -59,7 +59,7 @@ export async function insertBy(
 /**
  * Inserts transactions with the events of their creation. Says of each whether it is new.
  *
- * @param deliveries null within a transaction, whose commit comes later
+ * @param deliveries null if `db` is a transaction: webhooks must not be sent before it commits
  */
 export async function insertWithEvents(
   db: Db | Tx,
@@ -69,9 +69,10 @@ export async function insertWithEvents(
   // One batch may contain two equal requests: the row is inserted for the first of them only.
   const ids = new Set<string>()
   const unique = transactions.filter(({ id }) => !ids.has(id) && ids.add(id))
-  const coded = unique.filter(({ statuses }) => statuses.length > 1)
+  // PENDING alone has no event.
+  const changed = unique.filter(({ statuses }) => statuses.length > 1)
   const first = firstEvents(
-    coded.map((row) => toEvent(row, isPlain(row) ? null : toSnapshot(withNothingPaid(row)))),
+    changed.map((row) => toEvent(row, isPlain(row) ? null : toSnapshot(withNothingPaid(row)))),
     (receiver) => deliveries?.reserve(receiver) ?? null,
   )
   const send = (rows: NewTransaction[], secrets: LiveSecret[]) => {
