@@ -50,10 +50,13 @@ describe('a route', () => {
     [{ days: ['sat'], from: '22:00', to: '06:00' }, ['sat 22:00'], ['sun 06:00', 'sun 22:00', 'sat 00:00']],
     [{ days: ['sun', 'sat'], from: '08:00', to: '12:00' }, ['sun 08:00', 'sat 11:59'], ['fri 09:00', 'sun 12:00']],
     [{ days: ['wed'], from: '12:00', to: '12:00' }, ['wed 12:00', 'thu 11:59'], ['wed 11:59', 'thu 12:00']],
-  ])('of times %j counts them in São Paulo, past midnight from the day on which they begin', (route, fits, not) => {
-    expect(fits.filter((moment) => !fitsAt(route, moment))).toEqual([])
-    expect(not.filter((moment) => fitsAt(route, moment))).toEqual([])
-  })
+  ])(
+    'with the times %j uses the time of São Paulo, and a range past midnight belongs to the day on which it begins',
+    (route, fits, not) => {
+      expect(fits.filter((moment) => !fitsAt(route, moment))).toEqual([])
+      expect(not.filter((moment) => fitsAt(route, moment))).toEqual([])
+    },
+  )
 
   it('that begins on a Saturday night extends into the Sunday', () => {
     const route = { days: ['sat' as const], from: '22:00', to: '06:00', acquirers }

@@ -207,7 +207,7 @@ describe('with an acquirer that', () => {
     expect(await settleTransaction(deps, { merchantId, id, reported: report(endToEndId) })).toBe('settled')
   })
 
-  it('does not respond, it leaves the transaction unchanged and reports an unknown outcome', async () => {
+  it('gives no usable answer, it leaves the transaction unchanged and reports an unknown outcome', async () => {
     const { id, uri } = await charge(service)
     await bank.payQuietly(uri)
     for (const broken of [{ status: 503 }, { status: 429 }, { body: '<html>' }, { status: 401 }]) {
@@ -221,7 +221,7 @@ describe('with an acquirer that', () => {
   it.each([
     ['shows no code of a paid charge', (answer: HttpResponse) => change(answer, withoutCode)],
     ['shows a payment and no charge', (answer: HttpResponse) => ({ ...answer, ...none })],
-  ])('%s, it records the payment of a transaction that has none, and shows none', async (_, toAnswer) => {
+  ])('%s, it records the payment of a transaction without a code, and returns no code', async (_, toAnswer) => {
     const input = { idempotencyKey: randomUUID() }
     const { id, uri } = await charge(service, input)
     // The state of the row when the acquirer did not respond.

@@ -16,7 +16,7 @@ describe.skipIf(chromiumPath === null)('a merchant that sells by links', () => {
     await service.stop()
   })
 
-  it('creates a link that two customers pay, sees both with their sum, and prints its counter sign', async () => {
+  it('creates a link that is paid twice, sees both payments with their sum, and prints its counter sign', async () => {
     const email = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
     const owner = await visit(browser)
     const { page } = owner
