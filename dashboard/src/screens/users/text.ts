@@ -33,7 +33,7 @@ export const words = texts({
     enable: 'Enable',
     reset: 'Reset password',
     resetLead: (name: string) =>
-      `${name} is signed out everywhere, and the password ends. You get a link to share, with which ${name} chooses a new one.`,
+      `${name} is signed out everywhere, and the current password stops working. You get a link to share, with which ${name} chooses a new one.`,
     forgetFactor: 'Remove the second factor as well',
     none: 'No people yet',
     roles: {
