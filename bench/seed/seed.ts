@@ -37,7 +37,8 @@ export type Seeded = SeedOptions & {
 
 /**
  * Fills an empty database with merchants, transactions and everything that belongs to them, as if the service had run
- * for some time. All of it in one transaction: an interrupted run leaves only the simulator's schema with its keys.
+ * for some time. All of it in one transaction: an interrupted run leaves only the simulator's schema,
+ * with its keys and its base URL.
  *
  * @throws {Error} if the database is not empty or a service runs on it
  */

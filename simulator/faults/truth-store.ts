@@ -1,13 +1,17 @@
 import type pg from 'pg'
 import { type FaultProfileFields, honestProfile } from './profile.ts'
 
+/** A payment as it really happened, to compare with what the simulated PSP shows. */
 export type TruthRecord = {
   end_to_end_id: string
   charge_txid: string
+  /** The Pix has the txid of the charge. */
   names_charge: boolean
+  /** The charge was already paid. */
   is_second: boolean
   amount: string
   paid_at: Date
+  /** The faults of the PSP that apply to it. */
   behaviours: string[]
   returned: string
 }
@@ -43,6 +47,7 @@ export async function sumPaidOut(pool: pg.Pool, now: Date): Promise<number> {
   return Number(rows[0]?.amount)
 }
 
+/** The setting that has the fault profile. */
 const name = 'personality'
 
 export async function saveFaultProfile(pool: pg.Pool, profile: FaultProfileFields): Promise<void> {
@@ -53,7 +58,7 @@ export async function saveFaultProfile(pool: pg.Pool, profile: FaultProfileField
   })
 }
 
-/** The stored fault profile. Honest unless it was changed. */
+/** The stored fault profile: a PSP without faults, unless it was changed. */
 export async function findFaultProfile(pool: pg.Pool): Promise<FaultProfileFields> {
   const { rows } = await pool.query<{ value: string }>({
     text: `select value from simulator.settings where name = $1`,

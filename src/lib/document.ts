@@ -1,4 +1,4 @@
-// Only this module: the whole library has tables of cities and banks that take 3 MB.
+// Only these two modules: the whole library has tables of cities and banks that take 3 MB.
 import { isValidCnpj } from '@brazilian-utils/brazilian-utils/is-valid-cnpj'
 import { isValidCpf } from '@brazilian-utils/brazilian-utils/is-valid-cpf'
 

@@ -32,8 +32,9 @@ type Words = {
   expired: (merchant: string) => string
   canceled: (merchant: string) => string
   failed: (merchant: string) => string
-  /** The link to the shop, and the button in its place once there is no code to pay. */
+  /** The link to the shop. */
   back: string
+  /** The button that replaces this link once there is no code to pay. */
   goOn: (merchant: string) => string
   preparing: string
   simulated: string

@@ -7,7 +7,10 @@ import { type Cents, toReais } from '../lib/money.ts'
  * reading accepts what real institutions print.
  */
 
-/** What a payer's app reads. It ignores `txid` and `amount` of a dynamic code: the charge at the location has both. */
+/**
+ * The content of a code. Of a dynamic code, a payer's app ignores `txid` and `amount`: it reads both from the charge at
+ * the location.
+ */
 export type BrCode = {
   /** `recurrence` has no charge: only a consent to automatic Pix. */
   kind: 'static' | 'dynamic' | 'recurrence'
@@ -199,7 +202,7 @@ function readCode(fields: Fields, key?: string, location?: string, recurrenceLoc
   // A code with both a key and a location: some apps would pay the key, others the location.
   if (!kind || (key && location)) return null
   const amount = fields.get('54')
-  // Some banks print "13.0" into dynamic codes, where the amount has no meaning.
+  // The amount of a dynamic code is not checked: payers' apps ignore it, and some banks print it in another form.
   if (kind === 'static' && amount !== undefined && !/^\d{1,10}(\.\d{1,2})?$/.test(amount)) return null
   const txid = parseFields(fields.get('62') ?? '')?.get('05')
   return {

@@ -20,7 +20,7 @@ export function checkPeriod({ from, until }: Period): Period {
   throw invalidField('until', 'invalid', message)
 }
 
-/** From the first moment of the first day to that after the last day. */
+/** From the start of the first day to the start of the day after the last one. */
 export function windowOfPeriod({ from, until }: Period): Window {
   return { from: windowOf(from).from, to: windowOf(until).to }
 }

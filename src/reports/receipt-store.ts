@@ -18,8 +18,8 @@ export type ReceiptRow = {
 }
 
 /**
- * Null if there is no such transaction, or it is not paid, or its payer paid for something else: the payment's
- * attribution to it was reversed.
+ * Null if there is no such transaction, it is not paid, or the payment was attributed to it by mistake: that
+ * attribution was reversed.
  *
  * @param merchantId null: of any merchant, for the operator's users and for whoever has the link of the payment page
  */

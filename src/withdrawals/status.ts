@@ -24,8 +24,9 @@ export const withdrawalTransitions: Readonly<Record<WithdrawalStatus, readonly W
 }
 
 /**
- * Why a PENDING withdrawal is pending review. A suspected duplicate waits for the merchant, and then, if it needs
- * one, for the operator's approval. The operator's approval releases either.
+ * Why a PENDING withdrawal is pending review. `approval`: the operator must approve it. `duplicate`: it looks like a
+ * repeated one, and the merchant must confirm it; if it also needs an approval, its reason is then `approval`. The
+ * operator can approve a `duplicate` without the merchant.
  */
 export const reviewReasons = ['approval', 'duplicate'] as const
 
