@@ -184,7 +184,11 @@ export async function sumRows(db: Reads, matching: Matching): Promise<Sums | nul
           select coalesce(sum(refunds.amount), 0) from refunds
           join matching on refunds.merchant_id = matching.merchant_id and refunds.transaction_id = matching.id
           where refunds.status = 'REFUNDED')`
-    : sql`coalesce(sum(amount) filter (where status = 'REFUNDED'), 0)`
+    : // The receiver may have returned a part only.
+      sql`
+        select coalesce(sum(returned.amount), 0) from ledger_transfers returned
+        join matching on returned.merchant_id = matching.merchant_id and returned.record_id = matching.id
+        where returned.kind = 'withdrawal_returned'`
   // The index of lists finds the rows: otherwise the whole table would be searched for the few of a rare status.
   const [row] = await runList<Sums>(
     db,
@@ -218,7 +222,7 @@ export type ListedTransaction = {
   status: string
   amount: number
   amountPaid: number | null
-  /** The sum of what was refunded and what was returned under disputes. */
+  /** The sum of all refunds, and of all other returns to the payer (under MED or not). */
   refunded: number
   customerName: string | null
   payerName: string | null

@@ -145,7 +145,7 @@ export async function findByPixKey(db: Reads, filter: SearchFilter, pixKey: stri
     'pixKey',
     sql`
       select 'withdrawal' as type, id, created_at from withdrawals
-      where merchant_id = clients.merchant_id and pix_key = ${pixKey} limit ${hitsMax * 10}`,
+      where merchant_id = clients.merchant_id and pix_key = ${pixKey} order by created_at desc limit ${hitsMax}`,
   )
 }
 

@@ -10,6 +10,7 @@ import { toTxid } from '../../src/pix/ids.ts'
 import { eventsOf } from '../support/payments.ts'
 import { type RemoteBank, startRemoteBank } from '../support/payouts.ts'
 import type { TestService } from '../support/service.ts'
+import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
@@ -248,6 +249,9 @@ describe('a receiver that sends the money back', () => {
     expect((await untilWithdrawal(service, id, 'REFUNDED')).errorMessage).toMatch(/a part of the money/)
     parts.push(await sendBack(id, 200))
     await eventually(async () => (await transfersOf(service, id)).length === 4)
+    const reader = await openBrowser(service, { email: await inviteUser(service, { role: 'support' }), password })
+    const summary = await reader.call('/dashboard/api/list/withdrawal/summary', { body: { id } })
+    expect(summary.body).toMatchObject({ count: 1, amount: 1_000, refunded: 500 })
     bank.sendCallbacks(false)
     parts.push(await sendBack(id))
     await checkUntil(async () => (await transfersOf(service, id)).length === 5, 24 * 60 * 60_000)
