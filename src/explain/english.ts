@@ -53,6 +53,7 @@ function createTexts(now: Date): Texts {
       const what = `It was paid again: ${inReais(amount)} at ${acquirer} (${endToEnd})`
       if (status === 'returned') return `${what}; the duplicate was returned to the payer.`
       if (status === 'returning') return `${what}; the duplicate is being returned.`
+      if (status === 'matched') return `${what}; the duplicate was attributed to another transaction.`
       return `${what}; the duplicate is in suspense${reason ? `, because its return failed (${reason.text})` : ''}; see \`npx guiche suspense\`.`
     },
     withdrawal_over_limit: ({ amount }) =>

@@ -121,7 +121,7 @@ function toCallbackEntries({ notices }: Facts): TimelineEntry[] {
     received: '',
     settled: 'settled: the acquirer confirmed it',
     unconfirmed: 'had no effect: the acquirer did not confirm it',
-    unmatched: 'had no effect: the owner of the payment was not found',
+    unmatched: 'had no effect: no transaction here has this payment',
   }
   return notices.flatMap(({ acquirer, end_to_end: endToEnd, state, received_at, finished_at }) => {
     const data = { acquirer, endToEnd, state }
@@ -212,7 +212,9 @@ function toDisputeEntries({ disputes }: Facts): TimelineEntry[] {
       what: `of ${inReais(amount)} ${step}`,
       data: { ...data, step },
     })
-    const wasAccepted = decided_at !== null && (state === 'accepted' || state === 'returned')
+    // A dispute that was accepted may still end otherwise: then the acceptance is earlier than the end.
+    const isEarlier = finished_at === null || (decided_at !== null && decided_at < finished_at)
+    const wasAccepted = decided_at !== null && (state === 'accepted' || state === 'returned' || isEarlier)
     return [
       entry(opened_at, 'opened'),
       ...(wasAccepted ? [entry(decided_at, 'accepted')] : []),

@@ -58,6 +58,10 @@ async function explainRefusal(
   const status = (await findToDecide(db, id))?.status ?? null
   if (fieldError?.field === 'approval') return { id, outcome: 'needs_other_person', code: fieldError.code, status }
   const actions = await listActions(db, { recordIds: [id], limit: 100 })
-  const isOwn = actions.some(({ action, actor }) => action === `withdrawal.${decision}` && actor === by.actor)
+  // After a loss of commits, another person may have decided otherwise since.
+  const isRejected = status === 'REJECTED'
+  const isOwn =
+    isRejected === (decision === 'reject') &&
+    actions.some(({ action, actor }) => action === `withdrawal.${decision}` && actor === by.actor)
   return { id, outcome: isOwn ? 'done' : 'changed', code: isOwn ? null : (fieldError?.code ?? null), status }
 }

@@ -91,6 +91,7 @@ function inEnglish(format: Format): Writers {
       const what = `It was paid a second time: ${money(amount)} at ${acquirer} (${endToEnd})`
       if (status === 'returned') return `${what}, returned to the payer.`
       if (status === 'returning') return `${what}, being returned to the payer.`
+      if (status === 'matched') return `${what}, attributed to another transaction.`
       return `${what}, kept in suspense${reason === null ? '' : ` because returning it failed (${reason.text})`}.`
     },
     withdrawal_over_limit: ({ amount }) => `${money(amount)} is above the limit and needs the operator’s approval.`,
@@ -188,6 +189,7 @@ function inPortuguese(format: Format): Writers {
       const what = `Foi paga uma segunda vez: ${money(amount)} no ${acquirer} (${endToEnd})`
       if (status === 'returned') return `${what}, devolvidos ao pagador.`
       if (status === 'returning') return `${what}, sendo devolvidos ao pagador.`
+      if (status === 'matched') return `${what}, atribuídos a outra transação.`
       return `${what}, na conta transitória${reason === null ? '' : ` porque a devolução falhou (${writeReason(reason, 'pt')})`}.`
     },
     withdrawal_over_limit: ({ amount }) => `${money(amount)} está acima do limite e precisa da aprovação do operador.`,
