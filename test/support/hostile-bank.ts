@@ -5,6 +5,7 @@ import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
 import { post } from './requests.ts'
 import { smallestTransaction, type TestService } from './service.ts'
+import { eventually } from './webhooks.ts'
 
 /** The content of a callback. */
 export type ReportedPayment = { endToEndId: string; txid?: string; valor: string; horario: string; chave: string }
@@ -39,10 +40,9 @@ export async function openHostileBank(service: TestService, personality: FaultPr
   })
   const stopCallbacks = async () => {
     isStopped = true
-    await until(
-      async () => callbacksInFlight === 0,
+    await eventually(
+      () => callbacksInFlight === 0,
       () => `${callbacksInFlight} callbacks are on their way`,
-      60_000,
     )
   }
   return { ...bank, reported, stopCallbacks }
@@ -212,15 +212,6 @@ export async function countDue(db: Db, now: Date): Promise<{ notices: number; jo
       (select count(*) from callback_inbox where state = 'received' and check_at <= ${now}) as notices,
       (select count(*) from jobs where run_at <= now()) as jobs`)
   return row ?? { notices: 0, jobs: 0 }
-}
-
-/** Polls a condition every 50 ms until it is true. Throws after `timeoutMs`. */
-export async function until(isDone: () => Promise<boolean>, describe: () => string, timeoutMs: number): Promise<void> {
-  const end = Date.now() + timeoutMs
-  while (!(await isDone())) {
-    if (Date.now() > end) throw new Error(`Waited ${timeoutMs / 1000} seconds: ${describe()}`)
-    await new Promise((done) => setTimeout(done, 50))
-  }
 }
 
 /** Callbacks that name a payment that does not exist (`invented`), or another charge than was paid (`swapped`). */

@@ -19,10 +19,10 @@ import {
   listCodes,
   openHostileBank,
   readLedger,
-  until,
 } from '../support/hostile-bank.ts'
 import { lengthOf } from '../support/random.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
 
 /** The number of payments. */
 const count = lengthOf({ short: 240, long: 10_000 })
@@ -35,7 +35,7 @@ const traits = {
 }
 const minute = 60_000
 const day = 24 * 60 * minute
-const timeoutMs = 300_000
+const timeoutMs = lengthOf({ short: 300_000, long: 1_800_000 })
 
 let service: TestService
 let bank: HostileBank
@@ -54,7 +54,7 @@ afterAll(async () => {
 async function settleDown(...jobs: string[]): Promise<void> {
   for (const job of jobs) await service.runJob(job, timeoutMs)
   let left: object = {}
-  await until(
+  await eventually(
     async () => {
       left = await countDue(service.db, service.clock.now())
       return Object.values(left).every((due) => due === 0)
