@@ -17,7 +17,7 @@ export type RouteSettings = {
   to?: string
   /**
    * The weight, divided by the sum of the weights, is the share of payments for which an acquirer is tried first. One
-   * of weight 0 is tried only after the others, unless all have weight 0.
+   * of weight 0 is never tried first, unless all have weight 0: then the first one is.
    */
   acquirers: { name: string; weight: number }[]
 }

@@ -53,6 +53,7 @@ export const conditions = {
     ...{ metric: 'guiche_ledger_verification_overdue_seconds', above: 0, forSeconds: 5 * minute, fact: 'age' },
     screen: '/system',
   },
+  // A late entry may still appear, and one at a cut-off only has another date on each side of midnight.
   discrepancy_open: {
     ...{ rule: 'GuicheDiscrepancyOpen', severity: 'warning' },
     ...{ metric: 'guiche_reconciliation_differences_open', except: { class: ['late', 'cut_off'] } },
@@ -75,6 +76,7 @@ export const conditions = {
     ...{ metric: 'guiche_reconciliation_age_seconds', where: { kind: 'rolling' }, by: ['acquirer'] },
     ...{ above: hour, forSeconds: 10 * minute, fact: 'age', screen: '/reconciliation' },
   },
+  // The daily reconciliation.
   close_overdue: {
     ...{ rule: 'GuicheCloseOverdue', severity: 'warning' },
     ...{ metric: 'guiche_reconciliation_age_seconds', where: { kind: 'daily' }, by: ['acquirer'] },

@@ -162,6 +162,7 @@ function toResult(isSettled: boolean): CheckResult {
   return { state: isSettled ? 'settled' : 'unconfirmed', isFinal: isSettled }
 }
 
+/** {@link Unattributed} explains the outcomes. */
 const resultOf: Record<Unattributed, CheckResult> = {
   suspended: toResult(true),
   settled: toResult(true),

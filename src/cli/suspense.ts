@@ -121,7 +121,7 @@ type Candidates = PaymentView['candidates']
 function noteOn([best]: Candidates): string {
   return best
     ? '`npx guiche suspense match <id> --transaction <transaction>` attributes it to one of these, `return <id>` returns it:'
-    : 'No unpaid charge of the previous three days has this amount. `npx guiche suspense return <id>` returns it.'
+    : 'No unpaid charge at this acquirer has this amount and was created in the three days before the payment. `npx guiche suspense return <id>` returns it.'
 }
 
 function toShown(payment: PaymentView) {

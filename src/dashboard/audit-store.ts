@@ -28,7 +28,7 @@ export async function findIdAt(db: Reads, at: Date): Promise<number> {
 }
 
 /** The entries that one request reads: the `limit` newest before an id. Returns their oldest id and their number. */
-export async function findStretch(
+export async function findRange(
   db: Reads,
   { before, after, limit }: { before: number | null; after: number; limit: number },
 ): Promise<{ oldest: number | null; count: number }> {
@@ -36,7 +36,7 @@ export async function findStretch(
     select min(id) as oldest, count(*) as count from (
       select id from audit_log
       where id >= ${after} ${before === null ? empty : sql`and id < ${before}`}
-      order by id desc limit ${limit}) stretch`)
+      order by id desc limit ${limit}) searched`)
   return row ?? { oldest: null, count: 0 }
 }
 

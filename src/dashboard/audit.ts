@@ -1,6 +1,6 @@
 import type { Reads } from '../db/sql.ts'
 import { type Column, writeCsv } from '../http/csv.ts'
-import { type ActionSearch, findIdAt, findStretch, type NamedAction, searchActions } from './audit-store.ts'
+import { type ActionSearch, findIdAt, findRange, type NamedAction, searchActions } from './audit-store.ts'
 
 /** The entries that one read with filters searches, in about 10 ms. The next read continues where it ended. */
 const readMax = 20_000
@@ -22,13 +22,13 @@ export async function readActions(
   const after = from === null ? 0 : await findIdAt(reads, new Date(from.getTime() - disorderMs))
   const end = until === null ? null : await findIdAt(reads, new Date(until.getTime() + disorderMs))
   const before = requested !== null && end !== null ? Math.min(requested, end) : (requested ?? end)
-  const stretchMax = isSearch ? readMax : limit
-  const { oldest, count } = await findStretch(reads, { before, after, limit: stretchMax })
+  const rangeMax = isSearch ? readMax : limit
+  const { oldest, count } = await findRange(reads, { before, after, limit: rangeMax })
   if (oldest === null) return { rows: [], next: null }
   const rows = await searchActions(reads, filters, { before, oldest, limit })
   const isFull = rows.length === limit
   const lastRead = isFull ? (rows.at(-1)?.id ?? null) : oldest
-  return { rows, next: isFull || count === stretchMax ? lastRead : null }
+  return { rows, next: isFull || count === rangeMax ? lastRead : null }
 }
 
 const columns: Column<NamedAction>[] = [

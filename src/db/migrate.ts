@@ -279,7 +279,7 @@ async function apply(client: pg.PoolClient, migration: Migration): Promise<void>
 async function applyOutside(client: pg.PoolClient, { name, text }: Migration): Promise<void> {
   const index = /^create (?:unique )?index concurrently (\w+)/m.exec(text)?.[1]
   if (index === undefined) throw new Error(`${name} must be one statement: create index concurrently …`)
-  // It waits for the end of all statements that began before it, and nobody waits for it.
+  // It waits for the end of older transactions. Reads and writes of the table do not wait for it.
   await client.query('set lock_timeout = 0')
   const { rows } = await client.query<{ isValid: boolean }>(sql`
     select indisvalid as "isValid" from pg_index where indexrelid = to_regclass(${index})`)

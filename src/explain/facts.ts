@@ -41,7 +41,7 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
   actions: ActionRow[]
   /** The actors that are the merchant's own users. */
   merchantActors: string[]
-  /** The payout freeze in force, if any. Its reason may name records of other merchants: empty for merchant users. */
+  /** The payout freeze in force, if any. Its reason may name records of other merchants: not for merchant users. */
   payoutFreeze: PayoutFreezeRow | null
   /** False if the acquirer is no longer in the settings: then it cannot be queried. */
   isConfigured: boolean

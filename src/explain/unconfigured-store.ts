@@ -7,7 +7,7 @@ const countedMax = 10_000
 
 /**
  * Acquirers that have open records but are not configured, with the number of records: nobody can check these. Reads
- * open records only, through the indexes of records to check.
+ * open records only, through partial indexes.
  */
 export async function listUnconfigured(db: Db, configured: readonly string[]): Promise<Unconfigured[]> {
   const names = [...configured]

@@ -38,8 +38,8 @@ export type InstanceLock = {
 
 /**
  * Holds a database lock that ends with the connection, and so with the process: whoever can take it knows that the
- * instance is dead, without clocks or heartbeats. If the connection breaks, the lock is taken again on another one,
- * however long that takes.
+ * instance is dead or has lost its connection, without clocks or heartbeats. If the connection breaks, the lock is
+ * taken again on another one, however long that takes. Until then the instance claims nothing.
  */
 export function holdInstanceLock(
   db: Db,
@@ -202,8 +202,8 @@ export async function listLivingInstances(db: Db): Promise<number[]> {
 export type ReleaseLeases = (tx: Tx, instances: number[]) => Promise<void>
 
 /**
- * Finds the instances that are dead and releases their leases. An instance that holds a job without being in the list
- * had lost its lock, and died before it took it again. Returns the dead instances, and whether no other instance lives.
+ * Finds the instances that do not hold their locks and releases their leases: they are dead, or have lost their
+ * connection. An instance that holds a job without being in the list had lost its lock, and has not taken it again. Returns the dead instances, and whether no other instance lives.
  */
 export async function releaseDeadInstances(
   db: Db,

@@ -199,7 +199,7 @@ it('takes over the jobs of a dead process, and leaves those of a living one alon
   })
   await eventually(async () => (await countJobs()) === 1)
   expect(other.lines.concat(living.lines).filter(({ level }) => level >= 40)).toMatchObject([
-    { msg: 'took over the work of processes that ended' },
+    { msg: 'took over the work of processes that ended or lost their connection' },
   ])
   expect(tries).toBe(1)
   release()
@@ -229,7 +229,9 @@ it('takes over a job within seconds when its process is killed', async () => {
   child.kill('SIGKILL')
   await eventually(async () => (await countJobs()) === 0)
   expect(done).toEqual([{ id: 1 }])
-  expect(lines).toMatchObject([{ msg: 'took over the work of processes that ended', instances: [claimed?.locked_by] }])
+  expect(lines).toMatchObject([
+    { msg: 'took over the work of processes that ended or lost their connection', instances: [claimed?.locked_by] },
+  ])
 })
 
 /** A job that runs until it is released, and what it was called with. */

@@ -111,7 +111,7 @@ export async function startJobs(options: Options): Promise<Jobs> {
       if (isAlone && beganAfter === lastBeganAt) nextReleaseAt = performance.now() + releaseWhenAloneEveryMs
       if (dead.length === 0) return
       onReleased?.()
-      log.warn({ instances: dead }, 'took over the work of processes that ended')
+      log.warn({ instances: dead }, 'took over the work of processes that ended or lost their connection')
     }),
     // Each job at a different time, which is the same in every process.
     ...all.map(({ name, everyMs, isNeeded }, index) => {

@@ -2,7 +2,7 @@ import { rowsParam } from '../db/rows-param.ts'
 import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
 import { claimRows } from './claim.ts'
 
-/** Notified when jobs were inserted or returned to the queue, and when an instance began. */
+/** Notified when jobs were inserted, when those of a dead instance were released, and when an instance began. */
 export const jobsChannel = 'jobs'
 
 export type JobRow = { name: string; payload: object; key?: string; runAt?: Date }

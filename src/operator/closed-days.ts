@@ -29,7 +29,10 @@ export async function findClosedDay(
   const row = isDay(sought.day) ? await findStatement(db, sought) : null
   if (row) return row
   throw new AppError('not_found', {
-    detail: `${sought.day} of ${sought.acquirer} is not closed, or has no such version. \`npx guiche close --date ${sought.day}\` closes it.`,
+    detail:
+      sought.version === undefined
+        ? `${sought.day} of ${sought.acquirer} is not closed. \`npx guiche close --date ${sought.day}\` closes a day that is over.`
+        : `${sought.day} of ${sought.acquirer} has no version ${sought.version}.`,
   })
 }
 

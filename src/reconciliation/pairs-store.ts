@@ -59,7 +59,7 @@ const listedParam = rowsParam<Listed>({
   windowCount: 'integer',
 })
 
-/** Stores listed entries; of an entry that is listed twice, the last. A key must not occur twice in one call. */
+/** Stores listed entries. A later one of the same key replaces it. A key must not occur twice in one call. */
 export async function insertListed(db: Db, runId: string, listed: Listed[]): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (
@@ -176,7 +176,7 @@ export async function addPostedReturns(db: Db, { runId, acquirer, from, to }: Ru
 /**
  * Adds our withdrawals to the listed payouts: those created or carried out in the window, and others that an entry
  * names. Where the acquirer has no list and gave no reference, only people know that one was sent. Without a list each
- * is queried: a rolling run leaves out those that a query has found already, or it would take the PSP's limit of
+ * is queried. A rolling run, which comes every few minutes, leaves out those that a query has found already, or it would take the PSP's limit of
  * queries from the open ones.
  */
 export async function addWithdrawals(

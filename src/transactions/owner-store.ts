@@ -3,7 +3,7 @@ import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { LockedTransaction } from './store.ts'
 
-/** What identifies a transaction that was found by its id or its payment alone, its acquirers, and that payment. */
+/** The key of a transaction that was found by its id or its payment alone, its acquirers, and that payment. */
 export type Owner = Pick<LockedTransaction, 'id' | 'merchant_id' | 'acquirer' | 'other_acquirers' | 'end_to_end'>
 
 const ownerColumns = sql`id, merchant_id, acquirer, other_acquirers, end_to_end`

@@ -11,7 +11,10 @@ const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } satisfies
 const argon2 = async () => await import('@node-rs/argon2')
 /** Concurrent hashes: payments need the other core. */
 const atOnceMax = 1
-/** If this many wait, further callers are refused for the moment: the queue takes one second. */
+/**
+ * If this many wait in one of the two queues, its further callers are refused for the moment. That many hashes take
+ * about 0.8 s.
+ */
 const waitingMax = 64
 
 export const passwordLengthMin = 12

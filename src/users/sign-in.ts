@@ -66,7 +66,10 @@ export async function signIn(
   })
 }
 
-/** The same answer for all of them. The security log has which factor was wrong. */
+/**
+ * The same answer for all of them. The security log has which factor was wrong; `password` also if the user was changed
+ * meanwhile.
+ */
 function failed(email: string, factor: 'password' | 'second'): AppError {
   return new AppError('sign_in_failed', {
     about: { email, factor },

@@ -371,8 +371,7 @@ export function startDeliveries(deps: Deps): Deliveries {
         stages.publish({ occurredAt, dueAt, ...times } satisfies DeliveryStages)
       }
     } catch (error) {
-      // Delivered or not, the attempt is not recorded, so it is repeated. The receiver recognises the repeat by its
-      // id.
+      // Delivered or not, the attempt is not recorded, so it is repeated. The receiver knows the repeat by its id.
       log.error({ merchantId, eventId, err: error }, 'A webhook delivery attempt could not be recorded')
     } finally {
       // After the commit, so that the attempts that wait to be written are limited as well.

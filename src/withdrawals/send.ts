@@ -59,6 +59,7 @@ function toOutgoing(deps: SettleWithdrawalDeps, row: WithdrawalRow): OutgoingPay
         find: async () =>
           await payouts.find({
             ...toPayoutKey(row),
+            // The commit with the reference may be among those that the database lost.
             isReferenceLost: row.commits_lost_at !== null,
             firstRequestedAt: firstRequestedAtOf(row),
           }),

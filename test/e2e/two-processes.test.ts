@@ -227,7 +227,7 @@ it('takes over at once what a killed process had leased, and leaves alone what a
   expect(await leases('jobs')).toContain(living?.id)
   const webhookIds = receiver.received.map(({ headers }) => headers['webhook-id'])
   expect(webhookIds).toHaveLength(new Set(webhookIds).size + 1)
-  const tookOver = 'took over the work of processes that ended'
+  const tookOver = 'took over the work of processes that ended or lost their connection'
   await expect.poll(() => staying.lines.findLast(({ msg }) => msg === tookOver)).toMatchObject({ instances: [dead] })
 }, 300_000)
 

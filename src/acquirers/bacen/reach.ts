@@ -33,9 +33,11 @@ const alerts: [RegExp, string][] = [
   [/ALERT_CERTIFICATE_EXPIRED/, 'it refused our certificate, which has expired'],
   [/ALERT_UNKNOWN_CA/, 'it refused our certificate, whose authority it does not know'],
   [/ALERT_CERTIFICATE_REVOKED/, 'it refused our certificate, which was revoked'],
+  [/ALERT_(BAD_CERTIFICATE|CERTIFICATE_UNKNOWN|ACCESS_DENIED|DECRYPT_ERROR)/, 'it refused our certificate'],
+  // Servers with TLS 1.2 also send it when no certificate was sent.
   [
-    /ALERT_(BAD_CERTIFICATE|CERTIFICATE_UNKNOWN|HANDSHAKE_FAILURE|ACCESS_DENIED|DECRYPT_ERROR)/,
-    'it refused our certificate',
+    /ALERT_HANDSHAKE_FAILURE/,
+    'it refused the TLS handshake: it may require a client certificate (set tls), or refuse ours',
   ],
 ]
 
