@@ -178,8 +178,8 @@ export async function eraseSnapshots(
 }
 
 /**
- * All rows about these records, as stored, without what is about somebody else: of a transaction, the customer gets
- * what was ordered, and the payer who paid.
+ * What is stored about these records, without what is about somebody else: of a transaction, the customer gets what was
+ * ordered and the defences against its disputes, and the payer who paid.
  */
 export async function exportPersonal(tx: Tx, records: PersonalRecords): Promise<Record<string, unknown[]>> {
   const rows = async (statement: Parameters<Tx['query']>[0]) =>
@@ -200,8 +200,12 @@ export async function exportPersonal(tx: Tx, records: PersonalRecords): Promise<
           t.erased_at as "erasedAt",
           (select coalesce(json_agg(json_build_object('id', r.id, 'amount', r.amount, 'status', r.status, 'reason', r.reason)), '[]')
            from refunds r where r.merchant_id = t.merchant_id and r.transaction_id = t.id) as refunds,
-          (select coalesce(json_agg(json_build_object('id', i.id, 'amount', i.amount, 'state', i.state, 'reason', i.reason)), '[]')
-           from disputes i where i.merchant_id = t.merchant_id and i.transaction_id = t.id) as disputes
+          (select coalesce(json_agg(json_build_object('id', i.id, 'amount', i.amount, 'state', i.state, 'reason', i.reason,
+             'defence', case when ${isCustomer} then json_build_object('text', d.text, 'delivery', d.delivery, 'files', (
+               select coalesce(json_agg(json_build_object('name', f.name, 'type', f.type, 'base64', replace(encode(f.content, 'base64'), chr(10), ''))), '[]')
+               from dispute_files f where f.merchant_id = i.merchant_id and f.dispute_id = i.id)) end)), '[]')
+           from disputes i left join dispute_defences d on d.merchant_id = i.merchant_id and d.dispute_id = i.id
+           where i.merchant_id = t.merchant_id and i.transaction_id = t.id) as disputes
         from transactions t join clients c using (merchant_id)
         where t.id = any(${transactions}::uuid[]) order by t.created_at, t.id) t`),
     withdrawals: await rows(sql`

@@ -67,7 +67,9 @@ async function placesOf(text: string): Promise<string[]> {
   return found
 }
 
-type Exported = { transactions: { id: string; customer: object | null }[]; withdrawals: { id: string }[] }
+type Disputed = { defence: { text: string | null; files: object[] } }
+type Listed = { id: string; customer: object | null; disputes: Disputed[] }
+type Exported = { transactions: Listed[]; withdrawals: { id: string }[] }
 const exportByCommand = async () => await cli.runJson<Exported>(['customer', 'export', '--document', person.document])
 const erase = ['customer', 'erase', '--document', person.document, '--confirm', document]
 
@@ -292,9 +294,10 @@ describe('by age, with a retention period', () => {
   })
 
   it('the defence of a dispute is erased even when the transaction names nobody', async () => {
+    const customer = { ...person, name: 'Outra Pessoa', email: 'outra@example.com' }
     const disputes = await Promise.all(
       [1, 2].map(async () => {
-        const { id, endToEnd } = await payOne(service)
+        const { id, endToEnd } = await payOne(service, 1000, { more: { customer } })
         await decide(service, await dispute(service, endToEnd), 'reject')
         await pollUntil(service, id, 'PAID')
         return (await fetchDisputed(service, id)).disputes[0]?.id ?? ''
@@ -307,6 +310,11 @@ describe('by age, with a retention period', () => {
     await service.db.query(sql`
       insert into dispute_files (merchant_id, id, dispute_id, name, type, size, sha256, content, added_at)
       select merchant_id, id, id, 'zuleica.txt', 'text/plain', 1, sha256('1'), '1', ${new Date()} from disputes where id = ${uploaded}`)
+    const exported = (await exportByCommand()).transactions.flatMap((one) => one.disputes.map(({ defence }) => defence))
+    expect(exported.map(({ text }) => text).toSorted()).toEqual(['Received by Zuleica', null])
+    expect(exported.flatMap(({ files }) => files)).toEqual([
+      { name: 'zuleica.txt', type: 'text/plain', base64: 'MQ==' },
+    ])
     await service.db.query(sql`
       update transactions set customer = null, payer = null, seller = null, address = null, description = null, metadata = null,
         return_url = null
