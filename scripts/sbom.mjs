@@ -1,24 +1,54 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Prints the components that run, on each platform, as CycloneDX. It asks npm about the lockfile without the tools of
- * development: `npm sbom --omit dev` also leaves out what the program and a tool both need, such as ajv.
+ * Prints the components that run, in the service on each platform and in the dashboard's pages, as CycloneDX. It asks
+ * npm about the lockfile without the tools of development: `npm sbom --omit dev` also leaves out what the program and a
+ * tool both need, such as ajv, and what the build has copied into the dashboard's pages.
  */
 
 const root = join(import.meta.dirname, '..')
-const read = (/** @type {string} */ name) => JSON.parse(readFileSync(join(root, name), 'utf8'))
-const isTool = (/** @type {string} */ path) => path.startsWith('tools/') || path === 'node_modules/@guiche/document'
+const readText = (/** @type {string} */ name) => readFileSync(join(root, name), 'utf8')
+const read = (/** @type {string} */ name) => JSON.parse(readText(name))
 
-const manifest = { ...read('package.json'), devDependencies: {}, workspaces: [] }
+/** @typedef {{ dev?: boolean, devOptional?: boolean, link?: boolean, dependencies?: Record<string, string> }} Locked */
 const lock = read('package-lock.json')
-/** @typedef {{ dev?: boolean, devOptional?: boolean, link?: boolean, devDependencies?: object }} Locked */
-const kept = Object.entries(/** @type {Record<string, Locked>} */ (lock.packages)).filter(
-  ([path, { dev, devOptional }]) => path.startsWith('node_modules/') && !dev && !devOptional && !isTool(path),
+/** @type {Record<string, Locked>} */
+const locked = lock.packages
+
+const pages = readdirSync(join(root, 'dashboard/src'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.tsx?$/.test(name))
+  .map((name) => readText(join('dashboard/src', name)))
+/** @type {[string, string][]} */
+const inPages = Object.entries(read('dashboard/package.json').devDependencies).filter(([name]) =>
+  pages.some((text) => text.includes(` from '${name}'`) || text.includes(` from '${name}/`)),
 )
-lock.packages = Object.fromEntries([['', manifest], ...kept.filter(([, { link }]) => !link)])
+/** @type {Set<string>} */
+const pathsInPages = new Set()
+for (const [name] of inPages) addPaths(`node_modules/${name}`)
+
+/**
+ * Adds a package and all that it needs, each where npm has put it.
+ * @param {string} path
+ */
+function addPaths(path) {
+  if (pathsInPages.has(path)) return
+  pathsInPages.add(path)
+  for (const name of Object.keys(locked[path]?.dependencies ?? {})) {
+    const nested = `${path}/node_modules/${name}`
+    addPaths(nested in locked ? nested : `node_modules/${name}`)
+  }
+}
+
+const manifest = read('package.json')
+Object.assign(manifest, { devDependencies: {}, workspaces: [] })
+Object.assign(manifest.dependencies, Object.fromEntries(inPages))
+const kept = Object.entries(locked)
+  .filter(([path, { dev, devOptional, link }]) => path.startsWith('node_modules/') && !dev && !devOptional && !link)
+  .concat([...pathsInPages].map((path) => [path, { ...locked[path], dev: false, devOptional: false }]))
+lock.packages = Object.fromEntries([['', manifest], ...kept])
 
 const folder = mkdtempSync(join(tmpdir(), 'guiche-sbom-'))
 try {
