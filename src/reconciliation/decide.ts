@@ -13,7 +13,7 @@ import { checkRefundsOf } from '../transactions/refund/send.ts'
 import { type ReportedPayment, type SettleDeps, settleTransaction } from '../transactions/settle.ts'
 import { settleUnattributed } from '../transactions/settle-unattributed.ts'
 import { settleWithdrawal } from '../withdrawals/check.ts'
-import { assertStillDiffers } from './recheck.ts'
+import { areReturnsSettled, assertStillDiffers } from './recheck.ts'
 import { type DiscrepancyRow, decideDiscrepancy, findDiscrepancy, lockDiscrepancy } from './store.ts'
 
 type Decision = { id: string; by: By }
@@ -168,6 +168,8 @@ async function settle(deps: SettleDeps, difference: DiscrepancyRow): Promise<voi
     return
   }
   await settleReturn(deps, { acquirer, endToEndId: reference, merchantId, id })
+  // A return whose outcome is still unknown only waits, without an error.
+  if (!(await areReturnsSettled(deps, difference))) throw notAtAcquirer(difference)
 }
 
 type OfPayment = { acquirer: string; endToEndId: string; merchantId: string; id: string }

@@ -1,10 +1,9 @@
-import type { Acquirer } from '../acquirers/acquirer.ts'
-import type { Db } from '../db/sql.ts'
 import type { Window } from '../lib/brasilia.ts'
 import { refusal } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
+import type { Found } from './classes.ts'
 import { compare } from './compare.ts'
 import { toFoundPayout, toListedPayment, toListedPayout, toReturned } from './listing.ts'
 import {
@@ -29,37 +28,61 @@ import type { DiscrepancyRow } from './store.ts'
  * @throws {AcquirerUnavailable} when the acquirer cannot be queried
  */
 export async function assertStillDiffers(deps: ReconcileDeps, difference: DiscrepancyRow): Promise<void> {
-  const { acquirer: name, subject, reference: key, at } = difference
-  const acquirer = deps.acquirers.named(name)
-  // A separate run that compares one pair: one payment, return or payout at the acquirer and in the ledger.
+  const { acquirer, reference, at } = difference
+  const listed = await readAtAcquirer(deps, difference)
+  const found = (await compareAgain(deps, difference, { listed, at })).find((one) => one.class === difference.class)
+  if (found && canonicalJson(found.proposal) === canonicalJson(difference.proposal)) return
+  throw refusal(
+    'difference_not_possible',
+    'changed',
+    `${acquirer} or the ledger has changed for ${reference} meanwhile, so nothing was posted. Run \`npx guiche reconcile\` to compare again, then check it again.`,
+  )
+}
+
+/**
+ * Whether the acquirer shows returns of the payment of a discrepancy, and the service has posted all of them that it
+ * can post without a correction.
+ *
+ * @throws {AcquirerUnavailable} when the acquirer cannot be queried
+ */
+export async function areReturnsSettled(deps: ReconcileDeps, difference: DiscrepancyRow): Promise<boolean> {
+  const listed = await readAtAcquirer(deps, difference)
+  if (!listed) return false
+  const found = await compareAgain(deps, difference, { listed, at: listed.at })
+  return found.every(({ proposal: { action } }) => action !== 'settle' && action !== 'none')
+}
+
+/** A separate run that compares one pair: one payment, return or payout at the acquirer and in the ledger. */
+async function compareAgain(
+  { db, acquirers, clock }: ReconcileDeps,
+  { acquirer: name, subject, reference: key }: DiscrepancyRow,
+  { listed, at }: { listed: Listed | null; at: Date },
+): Promise<Found[]> {
+  const acquirer = acquirers.named(name)
   const runId = newUuid()
-  const scope = { runId, acquirer: name, from: at, to: new Date(at.getTime() + 1) }
+  const scope = { runId, acquirer: name, ...millisecondOf(at) }
   try {
-    const listed = await readAtAcquirer(deps.db, acquirer, difference, scope)
-    if (listed) await insertListed(deps.db, runId, [listed])
+    if (listed) await insertListed(db, runId, [listed])
     if (subject === 'payment') {
-      await addPaidPayments(deps.db, scope)
-      await addNamedPayments(deps.db, scope)
+      await addPaidPayments(db, scope)
+      await addNamedPayments(db, scope)
     }
-    if (subject === 'return') await addPostedReturns(deps.db, scope)
+    if (subject === 'return') await addPostedReturns(db, scope)
     if (subject === 'payout') {
       const hasList = Boolean(acquirer.payouts?.list)
-      await addWithdrawals(deps.db, { ...scope, hasList, isRolling: false })
-      await addEntries(deps.db, scope)
+      await addWithdrawals(db, { ...scope, hasList, isRolling: false })
+      await addEntries(db, scope)
     }
-    const pairs = await listPairs(deps.db, { runId, acquirer: name, subject, after: '', limit: pairsMax })
+    const pairs = await listPairs(db, { runId, acquirer: name, subject, after: '', limit: pairsMax })
     const pair = pairs.find((one) => one.key === key)
-    const rules = rulesFor(acquirer, { window: scope, startedAt: deps.clock.now(), kind: 'manual' })
-    const found = pair ? compare(pair, rules).find((one) => one.class === difference.class) : undefined
-    if (found && canonicalJson(found.proposal) === canonicalJson(difference.proposal)) return
-    throw refusal(
-      'difference_not_possible',
-      'changed',
-      `${name} or the ledger has changed for ${key} meanwhile, so nothing was posted. Run \`npx guiche reconcile\` to compare again, then check it again.`,
-    )
+    return pair ? compare(pair, rulesFor(acquirer, { window: scope, startedAt: clock.now(), kind: 'manual' })) : []
   } finally {
-    await deletePairs(deps.db, { runId, before: new Date(0) })
+    await deletePairs(db, { runId, before: new Date(0) })
   }
+}
+
+function millisecondOf(at: Date): Window {
+  return { from: at, to: new Date(at.getTime() + 1) }
 }
 
 /** More than the ledger can have within one millisecond. */
@@ -69,11 +92,11 @@ const pairsMax = 10_000
 const nearMs = 1_000
 
 async function readAtAcquirer(
-  db: Db,
-  acquirer: Acquirer,
-  { subject, reference, at, in_ledger: inLedger, at_acquirer: atAcquirer }: DiscrepancyRow,
-  window: Window,
+  { db, acquirers }: ReconcileDeps,
+  { acquirer: name, subject, reference, at, in_ledger: inLedger, at_acquirer: atAcquirer }: DiscrepancyRow,
 ): Promise<Listed | null> {
+  const acquirer = acquirers.named(name)
+  const window = millisecondOf(at)
   if (subject !== 'payout') {
     const payment = await acquirer.findPayment(reference)
     if (!payment) return null

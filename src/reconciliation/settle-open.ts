@@ -5,13 +5,13 @@ import type { SettleDeps } from '../transactions/settle.ts'
 import { confirmDiscrepancy } from './decide.ts'
 import { type DiscrepancyRow, listSettleable } from './store.ts'
 
-/** Each takes one or two requests to the acquirer. The next run continues with the rest. */
+/** Each takes a few requests to the acquirer. The next run continues with the rest. */
 const settledMax = 500
 
 /**
- * Carries out the open proposals that only query the acquirer and post what it confirms, since these need no decision:
- * until they are posted, money that went back can still be withdrawn, and money that arrived cannot. A person decides
- * on corrections. What the acquirer does not confirm stays open, and the next run tries it again.
+ * Carries out the open proposals that post only what the acquirer confirms, since these need no decision: until they
+ * are posted, money that went back can still be withdrawn, and money that arrived cannot. A person decides on
+ * corrections. What the acquirer does not confirm stays open, and the next run tries it again.
  */
 export async function settleOpen(
   deps: SettleDeps,
@@ -28,8 +28,14 @@ async function settleOne(deps: SettleDeps, difference: DiscrepancyRow): Promise<
     await confirmDiscrepancy(deps, { id, by: byService })
     deps.log.info({ ...about, proposal: proposal.action }, 'a discrepancy was settled: the acquirer confirmed it')
   } catch (error) {
+    // Somebody else has decided it, or a run has resolved it, since it was read.
+    if (isDecided(error)) return
     if (error instanceof AppError)
       deps.log.warn({ ...about, reason: error.message }, 'a discrepancy could not be settled yet')
     else deps.log.error({ ...about, err: error }, 'a discrepancy could not be settled and will be tried again')
   }
+}
+
+function isDecided(error: unknown): boolean {
+  return error instanceof AppError && (error.details.fields ?? []).some(({ code }) => code === 'not_open')
 }

@@ -272,8 +272,8 @@ export async function listDiscrepanciesOf(
 }
 
 /**
- * Open discrepancies whose proposal only queries the acquirer and posts what it confirms. The newest first, so that
- * those that stay open do not delay new ones.
+ * Open discrepancies whose proposal posts only what the acquirer confirms. The newest first, so that those that stay
+ * open do not delay new ones.
  */
 export async function listSettleable(
   db: Db,
