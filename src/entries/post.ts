@@ -197,9 +197,9 @@ export function isMove(type: EntryType): type is 'move_out' | 'move_in' {
 type Spending = { kind: TransferKind; remaining: number; mayLose: boolean }
 
 /**
- * Takes `remaining` from the fees that the operator has earned, merchant by merchant, from the operator's own merchant
- * last. What the fees do not cover becomes a loss of the operator's own merchant if `mayLose`; otherwise `finish`
- * refuses the entry. The sum is counted under the locks, posting by posting in this order.
+ * Takes `remaining` from the earned fees of one merchant after another. The operator's own merchant comes last. What
+ * the fees do not cover becomes a loss of the operator's own merchant if `mayLose`; otherwise `finish` refuses the
+ * entry. The sum is counted under the locks, posting by posting in this order.
  */
 async function spendFees(tx: Tx, row: EntryRow, spending: Spending): Promise<Plan> {
   const { kind, mayLose } = spending

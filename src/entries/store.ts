@@ -79,11 +79,16 @@ export async function listEntries(
     order by created_at desc, id`)
 }
 
-/** Merchants whose fees together cover an amount, most first; without `except` and the operator's own merchant. */
+/**
+ * Merchants whose fees together cover an amount, most first; without `except` and the operator's own merchant. Only one
+ * transaction at a time gets the answer, until it ends: the next one must see the fees that are left. The caller locks
+ * the accounts afterwards.
+ */
 export async function findFeeHolders(
   tx: Tx,
   { amount, except }: { amount: number; except: string },
 ): Promise<string[]> {
+  await tx.query(sql`select pg_advisory_xact_lock(hashtextextended('fee holders', 0))`)
   const rows = await tx.query<{ merchant_id: string }>(sql`
     select merchant_id from (
       select merchant_id, balance, coalesce(sum(balance) over (
