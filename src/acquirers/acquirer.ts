@@ -145,7 +145,7 @@ export type Payment = {
   paidAt: Date
   /** Only when the PSP gives all of its fields: the standard's Pix has no payer. */
   payer: AccountHolder | null
-  /** All returns, done or in progress: our refunds and those under MED. Refused ones are left out. */
+  /** All returns, done or in progress, each once: our refunds and those under MED. Refused ones are left out. */
   returns: PaymentReturn[]
   /** The fee that the PSP reports; null where it reports none. */
   fee: Cents | null

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { toTxid } from '../../src/pix/ids.ts'
+import { checkReturns } from '../../src/transactions/dispute/poll.ts'
 import { type SettleDeps, settleTransaction } from '../../src/transactions/settle.ts'
 import { settleDepsWith } from '../support/acquirer.ts'
 import { charge, openQuietBank, type QuietBank } from '../support/payments.ts'
+import { fetchRefundable, forgeReturn, payOne } from '../support/refunds.ts'
 import { addTestClient, type TestClient } from '../support/requests.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { suspendJob } from '../support/webhooks.ts'
@@ -77,5 +79,19 @@ it('and only one, when both charges are settled concurrently', async () => {
     expect(outcomes.sort()).toEqual(['gone', 'settled'])
     expect(await countPaidBy(endToEndId)).toBe(1)
   }
+  await expectLedgerConsistent(service)
+})
+
+it('a return under MED that a PSP lists twice in one answer is posted once', async () => {
+  const { id, endToEnd } = await payOne(service)
+  await forgeReturn(service, endToEnd, 400)
+  const deps = settleDepsWith(service, async (request) => {
+    const answer = await bank.handle(request)
+    if (!request.path.endsWith(`/pix/${endToEnd}`)) return answer
+    const body = JSON.parse(answer.body)
+    return { ...answer, body: JSON.stringify({ ...body, devolucoes: [...body.devolucoes, ...body.devolucoes] }) }
+  })
+  await checkReturns(deps, { merchantId, id })
+  expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PAID', amountReturned: 400 })
   await expectLedgerConsistent(service)
 })

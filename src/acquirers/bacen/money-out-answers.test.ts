@@ -290,15 +290,17 @@ describe('returns of a payment', () => {
     const given = [
       med,
       { ...devolucao, natureza: 'ORIGINAL' },
-      { ...devolucao, horario: null },
+      { ...devolucao, id: 'other', horario: null },
       { ...med, status: 'NAO_REALIZADO' },
+      // Listed twice.
+      med,
     ]
     const common = { id, endToEndId: rtrId, amount: 100, at: clock.now() }
     expect(await find(given)).toMatchObject({
       returns: [
         { ...common, nature: 'MED_FRAUDE', isDone: true },
         { ...common, nature: 'ORIGINAL' },
-        { ...common, nature: 'ORIGINAL' },
+        { ...common, id: 'other', nature: 'ORIGINAL' },
       ],
     })
     expect(await find([{ ...med, status: 'EM_PROCESSAMENTO' }])).toMatchObject({ returns: [{ isDone: false }] })

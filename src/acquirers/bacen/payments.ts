@@ -63,12 +63,14 @@ export function readPayment(value: unknown): Payment | null {
   return { endToEndId, txid: text(value, 'txid'), amount: paid, paidAt, payer, returns, fee }
 }
 
-/** Null when one of the returns cannot be read. */
+/** Null when one of the returns cannot be read. One that the PSP lists twice in one answer counts once. */
 function readReturns(payment: Json, paidAt: Date): PaymentReturn[] | null {
   const entries = list(payment, 'devolucoes')
   if (!entries?.every(isRecord)) return null
   const returns = entries.filter((entry) => entry.status !== 'NAO_REALIZADO').map((entry) => readReturn(entry, paidAt))
-  return returns.every((one) => one !== null) ? returns : null
+  if (!returns.every((one) => one !== null)) return null
+  const keyOf = ({ at: _, ...one }: PaymentReturn) => JSON.stringify(one)
+  return [...new Map(returns.map((one) => [keyOf(one), one])).values()]
 }
 
 function readReturn(entry: Json, paidAt: Date): PaymentReturn | null {

@@ -13,8 +13,8 @@ export type CheckReturnsPayload = { merchantId: string; id: string }
 
 /**
  * Records what the acquirer has returned of a payment under MED: the only signal from an acquirer that lists no
- * disputes. It compares the sum of the reported returns with the sum of the recorded ones, so the acquirer may repeat
- * or regroup them. Runs in the caller's commit.
+ * disputes. It compares the sum of the reported returns with the sum of the recorded ones, so the acquirer may report
+ * the same returns again later, or with other amounts and ids. Runs in the caller's commit.
  */
 export async function recordReturns(
   tx: Tx,
@@ -41,8 +41,9 @@ export async function recordReturns(
 }
 
 /**
- * The part of the returns under MED that an operator had already corrected when the acquirer declared them: corrected
- * amounts that no other return accounts for any more.
+ * The part of the returns under MED that is already in the ledger: an operator confirmed it as a discrepancy
+ * (reconciliation/decide.ts) before the acquirer reported it as a return under MED. These are the corrected amounts
+ * that no other return accounts for.
  */
 function correctedOf({
   payment,
@@ -54,7 +55,7 @@ function correctedOf({
   refunds: Pick<RefundRow, 'id' | 'status'>[]
 }): number {
   const corrected = sumOf(posted.filter(({ dispute_id: dispute }) => dispute === null))
-  // One that FAILED was corrected if the acquirer made it after all.
+  // A FAILED refund is not excluded: if the acquirer made it nevertheless, the correction accounts for it.
   const refundIds = new Set(refunds.filter(({ status }) => status !== 'FAILED').map(({ id }) => toTxid(id)))
   const others = payment.returns.filter(
     ({ id, isDone, nature }) => isDone && !nature.startsWith('MED') && !refundIds.has(id.toLowerCase()),
@@ -77,8 +78,8 @@ export async function settleReturns(
 
 /**
  * Records a return that the bank made without a dispute and that an operator confirmed: the transaction shows it, and
- * that part can no longer be refunded. Runs in the commit of the correction; returns what to do once the correction
- * is posted.
+ * that part can no longer be refunded. Runs in the commit in which the discrepancy is confirmed; returns what to do
+ * once the correction is posted.
  */
 export async function enterConfirmedReturn(
   tx: Tx,
@@ -105,7 +106,10 @@ export async function enterConfirmedReturn(
 
 type Part = Omit<ReturnRow, 'merchant_id' | 'transaction_id' | 'dispute_id'>
 
-/** The returns that are not recorded yet, up to `amount`. A part without a return of its own has no endToEndId. */
+/**
+ * The returns that are not recorded yet, up to `amount`. If they sum to less, the rest becomes one more part, without
+ * an endToEndId.
+ */
 function share(
   amount: number,
   returns: PaymentReturn[],
