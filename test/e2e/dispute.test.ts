@@ -314,7 +314,7 @@ describe('a dispute that is accepted', () => {
 
 describe('the operator', () => {
   const deps = () => ({ db: service.db, clock: service.clock, wakeDeliveries: () => {} })
-  const open = async (transactionId: string, more: { amount?: number; reason?: string } = {}) =>
+  const open = async (transactionId: string, more: { id?: string; amount?: number; reason?: string } = {}) =>
     await recordDispute(deps(), { by: { actor: 'cli:test' }, transactionId, ...more })
 
   it('enters a dispute that the acquirer reported in another way, and decides it', async () => {
@@ -330,11 +330,12 @@ describe('the operator', () => {
 
   it('enters a dispute that the acquirer reports later: it is the same dispute', async () => {
     const { id, endToEnd } = await payOne(service)
-    await open(id)
+    const entered = await open(id)
     const reference = await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
     await decide(service, reference, 'reject')
     await pollUntil(service, id, 'PAID')
+    expect(await open(id, entered)).toEqual(entered)
     expect(await disputesOf(service, id)).toEqual([{ state: 'rejected', amount: 1000 }])
   })
 
@@ -358,9 +359,8 @@ describe('the operator', () => {
     expect(
       await codeOf(recordDecision(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })),
     ).toBe('infraction_not_possible')
-    for (const amount of [0, -1, 1.5, 1001, Number.NaN]) {
+    for (const amount of [0, -1, 1.5, 1001, Number.NaN])
       expect(await codeOf(open(id, { amount }))).toBe('infraction_not_possible')
-    }
     const nowhere = '00000000-0000-4000-8000-000000000000'
     expect(await codeOf(open(nowhere))).toBe('not_found')
     expect(

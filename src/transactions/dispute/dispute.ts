@@ -48,9 +48,11 @@ export async function recordDispute(
     const disputable = await findDisputable(tx, row)
     const former = input.id === undefined ? null : await findDispute(tx, input.id)
     if (former) {
-      const amount = input.amount ?? former.amount + disputable
-      const isSame = former.transaction_id === row.id && former.amount === amount
-      if (isSame && former.reason === (input.reason ?? null)) return former
+      // A request without an amount left nothing disputable. Once its dispute has ended, that can no longer be checked.
+      const isOfAll = disputable === 0 || !isUndecided(former)
+      const isSameAmount = input.amount === undefined ? isOfAll : former.amount === input.amount
+      const isSame = former.transaction_id === row.id && former.reason === (input.reason ?? null)
+      if (isSame && isSameAmount) return former
       throw refuse('duplicate', 'A dispute with other content was entered under this id. Load the page again.')
     }
     if (disputable === 0) throw refuse('nothing_left', 'The whole payment is already returned or disputed.')
@@ -204,8 +206,8 @@ export async function followDispute(
   const ends = endOf(found.state)
   const current = await readDispute(tx, returned, dispute.id)
   if (!ends || !isUndecided(current)) return returned
-  // The acquirer says "returned" of money that the payment does not show, or not fully, as returned yet: it stays
-  // blocked until it does.
+  // The money of a "returned" dispute stays blocked until the payment shows a return under MED, and none in progress.
+  // Then the dispute ends, and the part that was not returned is released.
   if (ends === 'returned' && (current.returned_amount === 0 || isUnderWay(payment))) return returned
   return await endDispute(tx, returned, current, ends, now)
 }
@@ -257,8 +259,9 @@ function isEnded(found: DisputeFound): found is DisputeFound & { state: 'rejecte
 }
 
 /**
- * Writes what the acquirer reports now. A dispute that had ended and that the acquirer calls open again is reopened.
- * If the acquirer disputes more than an operator had recorded, the rest is blocked as well.
+ * Writes what the acquirer reports now. A dispute that has ended is reopened if the acquirer reports another state than
+ * before, and this state is open, accepted or unknown; except a lost dispute that it reports as accepted. If the
+ * acquirer disputes more than an operator had recorded, the rest is blocked as well.
  */
 async function refresh(
   tx: Tx,
