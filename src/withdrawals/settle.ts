@@ -51,7 +51,7 @@ export async function recordOutcome(
   if (found.outcome === 'done' && !sentStatuses.has(after.status)) {
     deps.log.error(
       { withdrawalId: id, status: before.status },
-      'the acquirer sent a withdrawal that should not have been sent',
+      'the acquirer has sent a withdrawal that is not sent in this database: it was sent before if the database has lost commits, otherwise ask the acquirer',
     )
   }
   if (after !== before) {
