@@ -165,35 +165,39 @@ type Refused = { reason: string; isTemporary?: boolean; payment: Payment | null;
 
 /**
  * A refused return is certain not to be sent. The payment is back in suspense; after a temporary reason it is sent
- * again with a new id, three times at most, unless it is disputed or others have returned more of it by then.
+ * again with a new id, three times at most after each start by a person or by the service, unless it is disputed or
+ * others have returned more of it by then.
  */
 async function recordRefused(
   deps: SendBackDeps,
   row: SuspenseRow,
   { reason, isTemporary = false, payment, isOfThisRequest }: Refused,
 ): Promise<boolean> {
-  return await change(deps, row, async (tx, locked, now) => {
+  let logOutcome = () => {}
+  const isRecorded = await change(deps, row, async (tx, locked, now) => {
     if (isOfThisRequest && !isSameRequest(row.return_requested_at, locked.return_requested_at)) return null
     const none = { return_id: null, return_amount: null, return_end_to_end: null, return_requested_at: null }
     const set = { ...none, error_message: reason, check_at: null }
     const stopped = await updateSuspense(tx, locked, { to: 'held', now, set })
     const taken = payment ? await takeReturns(tx, stopped, payment, now) : []
-    const attempts = stopped.statuses.filter((status) => status === 'returning').length
     // Others have returned all of it.
     if (payment && takenOf(payment, null) >= stopped.amount) return taken
+    const attempts = countAttempts(stopped)
     const isRepeated = isTemporary && taken.length === 0 && !(await isDisputed(tx, stopped))
     const pauseMs = isRepeated ? retryPausesMs[attempts - 1] : undefined
     if (pauseMs === undefined) {
-      deps.log.error(
-        { suspenseId: row.id, reason },
-        'a payment could not be sent back: `guiche suspense list` shows it',
-      )
+      logOutcome = () =>
+        deps.log.error(
+          { suspenseId: row.id, reason },
+          'a payment could not be sent back: `guiche suspense list` shows it',
+        )
       return taken
     }
-    deps.log.warn(
-      { suspenseId: row.id, reason, attempts },
-      'a payment could not be sent back now and will be sent again',
-    )
+    logOutcome = () =>
+      deps.log.warn(
+        { suspenseId: row.id, reason, attempts },
+        'a payment could not be sent back now and will be sent again',
+      )
     const again = { return_id: newUuid(), return_amount: stopped.amount - stopped.taken_amount }
     const checkAt = new Date(now.getTime() + pauseMs)
     await updateSuspense(tx, stopped, {
@@ -203,6 +207,18 @@ async function recordRefused(
     })
     return taken
   })
+  if (isRecorded) logOutcome()
+  return isRecorded
+}
+
+/** How often it was sent since it was last started. Only a retry begins in the commit of a refusal, at one time. */
+function countAttempts({ statuses, status_dates: dates }: SuspenseRow): number {
+  let attempts = 0
+  for (let last = statuses.lastIndexOf('returning'); statuses[last] === 'returning'; last -= 2) {
+    attempts += 1
+    if (dates[last]?.getTime() !== dates[last - 1]?.getTime()) break
+  }
+  return attempts
 }
 
 /** One commit. Returns false when there was nothing to change: another process was faster. */

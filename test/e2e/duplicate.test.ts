@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Disturbance } from '../../simulator/disturb.ts'
+import { slowReturnAmount } from '../../simulator/returns.ts'
 import { sql } from '../../src/db/sql.ts'
 import { cents } from '../../src/lib/money.ts'
 import { saveUnattributedDispute } from '../../src/suspense/dispute-store.ts'
@@ -60,6 +61,23 @@ async function payTwice(more: Record<string, unknown> = {}): Promise<{ id: strin
     select end_to_end_id from simulator.pix where end_to_end_id = any(${[first ?? '', second]})`)
   expect(arrived).toHaveLength(2)
   return { id, first: first ?? '', second }
+}
+
+type Condition = () => boolean | Promise<boolean>
+
+/** Checks a payment without the pauses of the service; the bank accepts or rejects the current return at once. */
+async function checkWhile(rejection: 'AB03' | null, endToEnd: string, isDone: Condition): Promise<void> {
+  const { service, bank } = network
+  await eventually(async () => {
+    const id = (await findSuspenseOf(service, endToEnd))?.return_id?.replaceAll('-', '') ?? ''
+    await bank.query(sql`
+      update simulator.returns set rejection = ${rejection}, settles_at = requested_at where id = ${id}`)
+    service.clock.advance(10_000)
+    await service.db.query(sql`
+      update suspense_payments set check_at = ${service.clock.now()} where end_to_end = ${endToEnd} and check_at is not null`)
+    await service.runJob('suspense.check')
+    return await isDone()
+  })
 }
 
 /** Records what the acquirer would report: a dispute of a payment that pays no transaction. */
@@ -200,6 +218,38 @@ describe('a duplicate payment', () => {
       return (await statusOf(second)) === 'returned'
     })
     expect((await balancesOf(service)).suspense).toBe(0)
+  })
+
+  it('is returned again as often when an operator starts it after four refusals', async () => {
+    const { service } = network
+    const { second } = await payTwice({ amount: slowReturnAmount })
+    const hasStatuses = (count: number) => async () =>
+      (await findSuspenseOf(service, second))?.statuses.length === count
+    await checkWhile('AB03', second, hasStatuses(9))
+    const stopped = await findSuspenseOf(service, second)
+    expect(stopped?.statuses.at(-1)).toBe('held')
+    service.clock.advance(1_000)
+    await startSendBack(service, { id: stopped?.id ?? '', by: { actor: 'cli:test' } })
+    await checkWhile('AB03', second, hasStatuses(12))
+    await checkWhile(null, second, async () => (await statusOf(second)) === 'returned')
+  })
+
+  it('is not logged as refused when the refusal could not be recorded', async () => {
+    const { service } = network
+    const { second } = await payTwice({ amount: slowReturnAmount })
+    await service.db.query(sql`
+      create function fail_commit() returns trigger language plpgsql as $$ begin raise exception 'a test'; end $$`)
+    await service.db.query(sql`
+      create constraint trigger fail_commit after update on suspense_payments deferrable initially deferred
+      for each row when (new.status = 'held') execute function fail_commit()`)
+    const from = logged.length
+    const messages = () => logged.slice(from).map(({ msg }) => msg)
+    await checkWhile('AB03', second, () =>
+      messages().includes('an outgoing payment could not be completed and will be tried again'),
+    )
+    expect(messages()).not.toContain('a payment could not be sent back now and will be sent again')
+    await service.db.query(sql`drop function fail_commit cascade`)
+    await checkWhile(null, second, async () => (await statusOf(second)) === 'returned')
   })
 
   it('stays in suspense with the reason of a refused return, until an operator sends it again', async () => {
