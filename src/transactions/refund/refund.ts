@@ -31,8 +31,8 @@ export type RefundDeps = { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'get
 export type RequestedRefund = { refund: NewRefund | RefundRow; isReplay: boolean }
 
 /**
- * Each refund adds to the transaction's history, and every event contains the whole history. No sale is returned in
- * this many parts. Failed refunds do not count.
+ * Each refund adds to the transaction's history, and every event contains the whole history. No real sale is refunded
+ * in so many parts. Failed refunds do not count.
  */
 export const refundsMax = 100
 /**
@@ -166,10 +166,13 @@ const whyNot: Partial<Record<TransactionStatus, Why>> = {
     'refund_in_progress',
     'A refund of this transaction is in progress. Try again when it has ended.',
   ],
-  REFUNDED: ['refunded', 'The whole payment is already refunded.'],
+  REFUNDED: ['refunded', 'Nothing of the payment is left to refund.'],
   BLOCKED: disputed,
   PROCESSING_INFRACTION: disputed,
-  INFRACTION: ['returned', 'The whole payment was returned to the payer under MED.'],
+  INFRACTION: [
+    'returned',
+    'Nothing of the payment is left: it was returned under MED, in whole or together with refunds.',
+  ],
 }
 
 const refuse = refusal.bind(null, 'refund_not_possible')
