@@ -7,7 +7,7 @@ import { cents } from '../../lib/money.ts'
 import { type Acquirer, AcquirerUnavailable, type MoneyOut, NotOffered } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 import type { HttpRequest, HttpResponse } from './http.ts'
-import { explainRejection } from './spi-codes.ts'
+import { explainRejection, isTemporaryRejection } from './spi-codes.ts'
 
 /** Answers in the PSPs' own forms: how they are read, and what must not be concluded from them. */
 const clock = manualClock()
@@ -320,9 +320,18 @@ describe('a reason', () => {
     [{ code: 'ZZ99', description: 'Não sei.' }, 'ZZ99: Não sei.'],
     [{ code: null, description: 'Negado por timeout' }, 'Negado por timeout'],
     [{ code: null, description: 'DUPL' }, 'The identifier of the payment was used before. (DUPL)'],
+    [
+      { code: null, description: 'Erro HT04: AB03' },
+      'The settlement system stopped the payment because it took too long. (AB03)',
+    ],
     [{ code: 'toString', description: null }, 'toString'],
     [{ code: null, description: '\u0000\n' }, 'The acquirer rejected it without a reason.'],
   ])('of %j reads well', (given, reason) => {
     expect(explainRejection(given)).toBe(reason)
+  })
+
+  it('is temporary by the first known code of the PSP’s text', () => {
+    const texts = ['Erro HT04: AB03', 'AB03', 'AC03: AB03', 'HT04', null]
+    expect(texts.map(isTemporaryRejection)).toEqual([true, true, false, false, false])
   })
 })

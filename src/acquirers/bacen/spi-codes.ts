@@ -30,7 +30,7 @@ export const rejectedWithoutReason = 'The acquirer rejected it without a reason.
 
 export type RejectionCode = keyof typeof rejections
 
-const codeShape = /\b(?:[A-Z]{2}\d{2}|DUPL|FRAD)\b/
+const codeShape = /\b(?:[A-Z]{2}\d{2}|DUPL|FRAD)\b/g
 const reasonLengthMax = 300
 
 /**
@@ -38,7 +38,7 @@ const reasonLengthMax = 300
  * {@link rejectedWithoutReason}. The code may be alone or within the PSP's text.
  */
 export function explainRejection({ code, description }: { code: string | null; description: string | null }): string {
-  const known = [code, codeShape.exec(description ?? '')?.[0]].find(isKnown)
+  const known = isKnown(code) ? code : findCode(description)
   if (known) return writeRejection(known)
   const words = [code, description].filter((part) => part !== null).join(': ')
   const printable = words.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim()
@@ -47,6 +47,11 @@ export function explainRejection({ code, description }: { code: string | null; d
 
 export function writeRejection(code: RejectionCode): string {
   return `${rejections[code]} (${code})`
+}
+
+/** The first known code in a PSP's text, which may contain the PSP's own codes, too. */
+function findCode(text: string | null): RejectionCode | undefined {
+  return text?.match(codeShape)?.find(isKnown)
 }
 
 function isKnown(code: string | null | undefined): code is RejectionCode {
@@ -61,5 +66,5 @@ const temporaryCodes: ReadonlySet<string> = new Set(['AB03', 'AB09', 'ED05'])
 
 /** Whether a request that was rejected with this text may succeed a little later. */
 export function isTemporaryRejection(description: string | null): boolean {
-  return temporaryCodes.has(codeShape.exec(description ?? '')?.[0] ?? '')
+  return temporaryCodes.has(findCode(description) ?? '')
 }
