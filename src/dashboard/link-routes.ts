@@ -6,6 +6,7 @@ import type { Db, Reads } from '../db/sql.ts'
 import { merchantSeenBy, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
+import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type AppError, invalidField } from '../lib/errors.ts'
 import { changeLink, createLink, unknownLink } from '../links/save.ts'
@@ -110,8 +111,7 @@ function registerWriting(app: Server, deps: Deps): void {
       if (merchantId === null) throw clientNeeded()
       await createLink(deps, { merchantId, id, input, by: byUser(user) })
       const link = await findLinkWithTotals(db, { merchantId, id, now: clock.now() })
-      // The id of another merchant's link.
-      if (!link) throw unknownLink()
+      assert(link, 'a payment link that was created exists')
       void reply.code(201)
       return toLinkDetailResponse(link, { baseUrl, cell, now: clock.now() })
     },

@@ -9,7 +9,16 @@ import { AppError, type FieldError, invalidFields, refusal } from '../lib/errors
 import { differingPaths } from '../lib/json.ts'
 import type { LinkInput } from './schema.ts'
 import { newStaticCode } from './static-code.ts'
-import { countLinks, findLink, findMerchant, insertLink, type LinkRow, lockLink, updateLink } from './store.ts'
+import {
+  countLinks,
+  findLink,
+  findMerchant,
+  insertLink,
+  isIdOfOther,
+  type LinkRow,
+  lockLink,
+  updateLink,
+} from './store.ts'
 
 /** Far more than a merchant sells by hand; a program has the API. */
 const linksMax = 5_000
@@ -29,6 +38,7 @@ export async function createLink(deps: Deps, { merchantId, id, input, by }: Savi
     const now = deps.clock.now()
     const before = { ...initial, merchant_id: merchantId, id, created_at: now }
     const row = await withStaticCode(tx, deps, { row: toRow(input, before, now), input, now })
+    if (await isIdOfOther(tx, row)) throw invalidFields([idTaken])
     if (!(await insertLink(tx, row))) return replay(await findLink(tx, row), row, input)
     if ((await countLinks(tx, merchantId)) > linksMax) throw invalidFields([tooMany])
     await record(tx, { action: 'payment-link.create', row, by, now })
@@ -138,6 +148,7 @@ function check(row: LinkRow, { hasStaticCode }: LinkInput, before: Before): void
   if (errors.length > 0) throw invalidFields(errors)
 }
 
+const idTaken: FieldError = { field: 'id', code: 'duplicate', message: 'is the id of another link' }
 const slugTaken: FieldError = { field: 'slug', code: 'duplicate', message: 'is the address of another link' }
 const tooMany: FieldError = {
   field: 'title',

@@ -23,7 +23,10 @@ export type LinkRow = {
   changed_at: Date
 }
 
-/** How long a charge without a transaction reserves. After that, the request that made it has certainly failed. */
+/**
+ * How long a charge that has no transaction yet counts against the stock. An older one has none because its request
+ * failed.
+ */
 const reservedMs = 10 * 60_000
 const isReserving = (now: Date) => sql`c.created_at > ${new Date(now.getTime() - reservedMs)}`
 
@@ -31,7 +34,13 @@ const columns = raw(`
   merchant_id, id, slug, title, description, amount, amount_min, amount_max, stock, expires_at, needs_customer, webhook_url,
   is_enabled, static_txid, static_uri, created_at, changed_at`)
 
-/** False if a link has its id or its slug. */
+/** An operator's user finds a link by its id alone. */
+export async function isIdOfOther(tx: Tx, { merchant_id, id }: LinkKey): Promise<boolean> {
+  const rows = await tx.query(sql`select from payment_links where id = ${id} and merchant_id <> ${merchant_id}`)
+  return rows.length > 0
+}
+
+/** False if a link of the merchant has its id, or any link its slug. */
 export async function insertLink(tx: Tx, row: LinkRow): Promise<boolean> {
   const rows = await tx.query(sql`
     insert into payment_links (${columns})
@@ -183,7 +192,10 @@ export async function findLinkOfTransaction(
 
 type ChargeKey = { merchantId: string; key: string }
 
-/** Does nothing if its transaction exists: the request is repeated. Without one the charge reserves again. */
+/**
+ * If the charge exists and has no transaction yet, its reservation starts again. If it has one, the request is a
+ * repeat, and nothing changes.
+ */
 export async function insertLinkCharge(
   tx: Db | Tx,
   { merchantId, linkId, key, now }: ChargeKey & { linkId: string; now: Date },
@@ -195,7 +207,7 @@ export async function insertLinkCharge(
       where not exists (select from transactions where merchant_id = ${merchantId} and idempotency_key = ${key})`)
 }
 
-/** Whether a request has its transaction, or reserves for one. */
+/** Whether a request has its transaction already, or a reservation that is still valid. */
 export async function hasLinkCharge(tx: Tx, { merchantId, key, now }: ChargeKey & { now: Date }): Promise<boolean> {
   const rows = await tx.query(sql`
     select c.key from payment_link_charges c

@@ -288,6 +288,16 @@ describe('a payment link', () => {
       body: { code: 'idempotency_key_reused', errors: [{ field: 'amount' }, { field: 'expiresAt' }] },
     })
     expect(await detail(id)).toEqual(first)
+    // The operator's users find a link by its id alone.
+    const { merchantId } = await addTestClient(service)
+    const outsider = await openBrowser(service, {
+      email: await inviteUser(service, { role: 'owner', merchantId }),
+      password,
+    })
+    expect(await outsider.call('/dashboard/api/link', { body: { id, ...input } })).toMatchObject({
+      status: 422,
+      body: { errors: [{ field: 'id', code: 'duplicate' }] },
+    })
     const other = randomUUID()
     const atOnce = await Promise.all([2_590, 6_000].map(async (amount) => await create({ id: other, amount })))
     expect(atOnce.map(({ status }) => status).sort()).toEqual([201, 422])
