@@ -42,7 +42,7 @@ export type Move = Omit<Change, 'at'> & { now: Date }
 export async function changeStatuses(
   tx: Tx,
   moves: Move[],
-  { before = [], own = null }: { before?: Posting[]; own?: OwnEvents | null } = {},
+  { before = [], ownEvents = null }: { before?: Posting[]; ownEvents?: OwnEvents | null } = {},
 ): Promise<ChangedTransaction[]> {
   if (moves.length === 0) return []
   const changes = moves.map(({ now, ...change }) => {
@@ -56,7 +56,7 @@ export async function changeStatuses(
     enqueueEvents(
       tx,
       rows.map((row) => toEvent(row, toSnapshot(row))),
-      own,
+      ownEvents,
     )
   const postMoney = async (rows: ChangedTransaction[]) => {
     const money = moves.flatMap(({ row: { end_to_end }, now }, index) => {

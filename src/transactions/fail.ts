@@ -18,7 +18,7 @@ export async function failTransactions(
 ): Promise<void> {
   const failingOf = new Map(failing.map((one) => [one.row.id, one]))
   const keys = failing.map(({ row }) => ({ merchantId: row.merchant_id, id: row.id }))
-  await sendAfter(deliveries, async (own) => {
+  await sendAfter(deliveries, async (ownEvents) => {
     await db.transaction(async (tx) => {
       const now = clock.now()
       const moves = (await lockTransactions(tx, keys)).flatMap((row): Move[] => {
@@ -26,9 +26,9 @@ export async function failTransactions(
         if (row.status !== one?.row.status) return []
         return [{ row, to: 'FAILED', now, checkAt: null, set: { error_message: one.reason } }]
       })
-      for (const changed of await changeStatuses(tx, moves, { own })) {
+      for (const changed of await changeStatuses(tx, moves, { ownEvents })) {
         const whole = failingOf.get(changed.id)?.row
-        if (whole) own?.show(changed.id, () => toTransactionView({ ...whole, ...changed }))
+        if (whole) ownEvents?.show(changed.id, () => toTransactionView({ ...whole, ...changed }))
       }
     })
   })

@@ -224,8 +224,9 @@ export function createSettlement({
       minConcurrentBatch,
       retryIndividually: mayBeOneRowsFault,
       run: async (payments: Confirmed[]) =>
-        await sendAfter(deliveries, async (own) => {
-          return await db.transaction(async (tx) => await recordPayments(tx, payments, clock.now(), own), pipelinedLock)
+        await sendAfter(deliveries, async (ownEvents) => {
+          const record = async (tx: Tx) => await recordPayments(tx, payments, clock.now(), ownEvents)
+          return await db.transaction(record, pipelinedLock)
         }),
     }),
     fail: async (db, failing) => await failTransactions({ db, clock, deliveries }, failing),
@@ -241,7 +242,7 @@ export async function recordPayments(
   tx: Tx,
   payments: Confirmed[],
   now: Date,
-  own: OwnEvents | null = null,
+  ownEvents: OwnEvents | null = null,
 ): Promise<(Recorded | null)[]> {
   const takenBy = await lockUnnamed(tx, payments)
   const toBePaid = payments.map(({ merchantId, id, acquirer, payment }) => {
@@ -273,7 +274,7 @@ export async function recordPayments(
     fresh.push({ ...confirmed, row, createdRow: row, inSuspense, amount, fee })
     return 'settled'
   })
-  if (fresh.length > 0) await recordFresh(tx, fresh, now, own)
+  if (fresh.length > 0) await recordFresh(tx, fresh, now, ownEvents)
   return recorded
 }
 
@@ -318,7 +319,7 @@ function isUntouched({ status, taken_amount: taken }: SuspenseRow): boolean {
   return status === 'held' && taken === 0
 }
 
-async function recordFresh(tx: Tx, fresh: Fresh[], now: Date, own: OwnEvents | null): Promise<void> {
+async function recordFresh(tx: Tx, fresh: Fresh[], now: Date, ownEvents: OwnEvents | null): Promise<void> {
   const entries = await giveCodes(tx, fresh, now)
   const attributions: Posting[] = []
   for (const { inSuspense, ...one } of entries)
@@ -338,13 +339,13 @@ async function recordFresh(tx: Tx, fresh: Fresh[], now: Date, own: OwnEvents | n
     }
     return { row, to: 'PAID', now, checkAt: null, set }
   })
-  const changed = await changeStatuses(tx, moves, { before: attributions, own })
+  const changed = await changeStatuses(tx, moves, { before: attributions, ownEvents })
   // Runs after the accounts are locked, against the usual order. That is safe: disputes and returns lock only records
   // that this commit has already locked.
   for (const [index, row] of changed.entries()) {
     const entry = entries[index]
     if (!entry) continue
-    own?.show(row.id, () => toTransactionView({ ...entry.createdRow, ...row }))
+    ownEvents?.show(row.id, () => toTransactionView({ ...entry.createdRow, ...row }))
     let current: LockedTransaction = row
     for (const found of suspenseDisputes.get(entry) ?? [])
       current = await followDispute(tx, current, { found, payment: null }, now)

@@ -30,22 +30,22 @@ export type NewEvent = {
  *
  * @param own the deliveries that this process leases and sends after the commit: those that nothing precedes
  */
-export function enqueueEvents(tx: Tx, events: NewEvent[], own: OwnEvents | null = null): void {
+export function enqueueEvents(tx: Tx, events: NewEvent[], ownEvents: OwnEvents | null = null): void {
   if (events.length === 0) return
   const rows = events.map(toRow).sort(byRecord)
   const seen = new Set<string>()
   const deliveries = rows.flatMap(toRecordUrlDelivery).map((row): RecordUrlDeliveryRow => {
     // Only the first delivery of each record in this commit may be leased. The statement finds out whether a delivery
     // of an earlier commit is unfinished.
-    const lease = seen.has(row.recordId) ? null : (own?.reserve(row.receiver) ?? null)
-    if (lease) own?.lease(toClaimed(row, lease))
+    const lease = seen.has(row.recordId) ? null : (ownEvents?.reserve(row.receiver) ?? null)
+    if (lease) ownEvents?.lease(toClaimed(row, lease))
     seen.add(row.recordId)
     return { ...row, ...toLeased(lease) }
   })
   const secretsOf = merchantsOf(deliveries.filter(({ leasedBy }) => leasedBy !== null))
   tx.sendLast(async () => {
     const enqueued = await insertEvents(tx, { events: rows, deliveries, secretsOf })
-    own?.enqueued(enqueued)
+    ownEvents?.enqueued(enqueued)
   })
 }
 

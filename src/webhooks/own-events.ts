@@ -30,7 +30,7 @@ export type OwnEvents = {
  */
 export async function sendAfter<Result>(
   deliveries: ChangeDeliveries | null,
-  commit: (own: OwnEvents | null) => Promise<Result>,
+  commit: (ownEvents: OwnEvents | null) => Promise<Result>,
 ): Promise<Result> {
   if (!deliveries) return await commit(null)
   const reserved: Claimed[] = []
@@ -45,7 +45,7 @@ export async function sendAfter<Result>(
     })
     if (shown.length > 0) deliveries.send(shown, secrets)
   }
-  const own: OwnEvents = {
+  const ownEvents: OwnEvents = {
     reserve: (receiver) => deliveries.reserve(receiver),
     lease: (delivery) => void reserved.push(delivery),
     enqueued(result) {
@@ -55,7 +55,7 @@ export async function sendAfter<Result>(
     },
     show: (recordId, view) => void views.set(recordId, view),
   }
-  const result = await commit(own).catch((error: unknown) => {
+  const result = await commit(ownEvents).catch((error: unknown) => {
     // If it was committed after all, they are claimed when their lease ends.
     send(false)
     throw error

@@ -24,7 +24,7 @@ export const chargeMutations: Mutation[] = [
   },
   {
     name: 'the webhook of an expired charge waits until its lease ends',
-    edits: [edit('src/transactions/fail.ts', 'if (whole) own?.show', 'if (whole === null) own?.show')],
+    edits: [edit('src/transactions/fail.ts', 'if (whole) ownEvents?.show', 'if (whole === null) ownEvents?.show')],
     caughtBy: 'src/webhooks/own.test.ts',
   },
   {

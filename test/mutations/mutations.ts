@@ -263,7 +263,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'an attributed payment stays in suspense as well',
-    edits: [edit('src/transactions/settle.ts', '{ before: attributions, own }', '{ own }')],
+    edits: [edit('src/transactions/settle.ts', '{ before: attributions, ownEvents }', '{ ownEvents }')],
     caughtBy: 'test/e2e/unattributed-reversal.test.ts',
   },
   {
