@@ -1,5 +1,5 @@
 import type { Language } from '../lib/alert-settings.ts'
-import { maskDocument, receiverName } from '../reports/receipt.ts'
+import { holderName, maskDocument } from '../reports/receipt.ts'
 import { type Html, html } from './html.ts'
 import { icons } from './icons.ts'
 import type { Shown } from './page.ts'
@@ -57,7 +57,7 @@ function renderReceipt({ payment, token, language }: Shown): Html {
   const payer = payment.payer_document === null ? null : maskDocument(payment.payer_document)
   const rows: [string, string | null][] = [
     [t.receipt.paidAt, payment.payment_date && t.dateTime(payment.payment_date)],
-    [t.receipt.receiver, receiverName(payment.receiver, payment.merchant_name)],
+    [t.receipt.receiver, holderName(payment.receiver, payment.merchant_name)],
     [t.receipt.payer, payer],
     [t.receipt.returned, payment.returned > 0 ? t.money(Math.min(payment.returned, payment.amount)) : null],
     [t.receipt.endToEnd, payment.end_to_end],

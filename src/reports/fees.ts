@@ -5,12 +5,16 @@ import { sumCharged, sumReturned } from './fee-store.ts'
 import type { FeeLineOperation } from './names.ts'
 import { type Period, windowOfPeriod } from './period.ts'
 
-/** One line: an operation under one agreed fee. Amounts are in cents; a fee that was returned is below zero. */
+/**
+ * One line: operations under one fee rule, or payment fees that were returned or charged again. Amounts are in cents; a
+ * fee that was returned is below zero.
+ */
 export type FeeLine = {
   operation: FeeLineOperation
+  /** Null: there was no rule, or the fees were returned or charged again. */
   rule: { fixed: number; basisPoints: number; minimum: number; maximum: number | null } | null
   count: number
-  /** The amounts of the operations; null for fees that were returned. */
+  /** The amounts of the operations; null for payment fees that were returned or charged again. */
   volume: number | null
   fee: number
 }

@@ -81,9 +81,9 @@ export function maskDocument(document: string): string | null {
   return /^\*{3}\.?\d{3}\.?\d{3}-?\*{2}$/.test(document) ? document : null
 }
 
-/** The holder of the account that received the money, if it is not simply the merchant. */
-export function receiverName(receiver: AccountHolder | null, merchant: string): string | null {
-  return receiver === null || receiver.name === merchant ? null : receiver.name
+/** The name of an account's holder; null if it is the merchant's own name, or the holder is not known. */
+export function holderName(holder: AccountHolder | null, merchant: string): string | null {
+  return holder === null || holder.name === merchant ? null : holder.name
 }
 
 /**
@@ -99,7 +99,7 @@ export async function writeReceipt(row: ReceiptRow, options: Options & { isPubli
     [t.amount, format.money(row.amount)],
     [t.paidAt, `${format.moment(row.paid_at)} (${t.brasilia})`],
     [t.to, row.merchant_name],
-    [t.receiver, receiverName(row.receiver, row.merchant_name)],
+    [t.receiver, holderName(row.receiver, row.merchant_name)],
     [t.payer, isPublic ? null : (payer?.name ?? null)],
     [t.payerDocument, payer && maskDocument(payer.document)],
     [t.payerBank, isPublic ? null : (payer?.bankAccount.ispb ?? null)],
@@ -119,7 +119,7 @@ export async function writeWithdrawalReceipt(row: WithdrawalReceiptRow, options:
     [t.amount, format.money(row.amount)],
     [t.sentAt, `${format.moment(row.sent_at)} (${t.brasilia})`],
     [t.payer, row.merchant_name],
-    [t.payingHolder, receiverName(row.payer, row.merchant_name)],
+    [t.payingHolder, holderName(row.payer, row.merchant_name)],
     [t.to, receiver && receiver.name],
     [t.toDocument, receiver && maskDocument(receiver.document)],
     [t.toBank, receiver && receiver.bankAccount.ispb],
