@@ -1,5 +1,5 @@
 import { attributionProposal } from './attribution/attribute.ts'
-import { creditProposals, manualEntryProposal, moveProposals } from './entries/propose.ts'
+import { cellMoveProposals, creditProposals, manualEntryProposal } from './entries/propose.ts'
 import type { ProposalKind } from './proposals/decide.ts'
 import { limitsProposal } from './withdrawals/change-limits.ts'
 import { settlementProposal } from './withdrawals/settle-by-hand.ts'
@@ -10,6 +10,6 @@ export const proposalKinds: readonly ProposalKind[] = [
   attributionProposal,
   manualEntryProposal,
   ...creditProposals,
-  ...moveProposals,
+  ...cellMoveProposals,
   settlementProposal,
 ]

@@ -47,7 +47,7 @@ export const creditProposals: readonly ProposalKind[] = creditTypes.map((type) =
 type MoveContent = Amount & { otherCell: string; otherClientId: string }
 
 /** The two halves of a move between cells. The id of the move is the record id of both proposals. */
-export const moveProposals: readonly ProposalKind[] = (['move_out', 'move_in'] as const).map((type) => ({
+export const cellMoveProposals: readonly ProposalKind[] = (['move_out', 'move_in'] as const).map((type) => ({
   name: `entry.${type}`,
   permission,
   carryOut: async (tx, proposal, now) => {

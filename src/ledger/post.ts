@@ -23,9 +23,9 @@ export type Posting = {
 }
 
 /**
- * Posts one business event: locks the merchant's accounts, then writes the transfers and the balances, in the
- * caller's commit, which is sent together with them. Call it last in a transaction, after the locks on records:
- * everyone locks in that order.
+ * Posts one business event: locks the merchant's accounts and computes the transfers. The transfers and the new
+ * balances are written at the end of the caller's transaction, together with its COMMIT. Call it last in a
+ * transaction, after the locks on records: all code locks records before accounts.
  *
  * @throws {AppError} `insufficient_balance` when the available balance would be negative
  */

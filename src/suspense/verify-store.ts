@@ -91,16 +91,16 @@ export async function findUnequalUndoings(db: Db | Tx, filter: RecordFilter): Pr
     where amount is distinct from undone or coalesce(fee_amount, 0) is distinct from coalesce(fee, 0) or not is_shaped`)
 }
 
-export type Twice = { merchant_id: string; record_id: string; end_to_end: string }
+export type MisplacedPayment = { merchant_id: string; record_id: string; end_to_end: string }
 
 /** Payments in suspense that are not attributed to a transaction and pay one, or are attributed and do not pay it. */
-export async function findMisplaced(db: Db | Tx, filter: RecordFilter): Promise<Twice[]> {
-  // For a few payments the transactions are found by their index, which starts with the merchant; whether they are
-  // among the records does not matter.
+export async function findMisplaced(db: Db | Tx, filter: RecordFilter): Promise<MisplacedPayment[]> {
+  // With a filter, PostgreSQL finds the transactions by the index (merchant_id, end_to_end). Transactions that are not
+  // among the records count too.
   const paidByFew = sql`
     and merchant_id = any(array(select merchant_id from clients union select attributed_merchant_id from suspense_payments))
     and end_to_end = any(array(select end_to_end from suspense_payments where ${matchesFilter(filter, 'merchant_id', 'id')}))`
-  return await db.query<Twice>(sql`
+  return await db.query<MisplacedPayment>(sql`
     select s.merchant_id, s.id as record_id, s.end_to_end
     from suspense_payments s
     left join (

@@ -38,8 +38,9 @@ export async function saveListedUntil(
 }
 
 /**
- * Has the lists of all acquirers read again from this moment on. Each cursor changes, so that no running poll saves.
- * With a `returns_read_from` in the future, the list of returned payments starts again with the first part.
+ * Has the lists of all acquirers read again from this moment on. Every cursor changes, so a poll that is running now
+ * cannot save its result. With a `returns_read_from` in the future, the list of returned payments is read again from
+ * its newest part on (dispute/poll-returns.ts).
  */
 export async function readListsAgain(tx: Tx, from: Date): Promise<void> {
   await tx.query(sql`
@@ -49,8 +50,8 @@ export async function readListsAgain(tx: Tx, from: Date): Promise<void> {
 }
 
 /**
- * The moment down to which an acquirer's list of returned payments has been read; null or in the future before the
- * first part, and null after the last one.
+ * The moment down to which an acquirer's list of returned payments has been read. The list is read in parts, the newest
+ * first: null or in the future before the first part, and null after the last one.
  */
 export async function findReturnsReadFrom(db: Db, acquirer: string): Promise<Date | null> {
   const rows = await db.query<{ from: Date | null }>(sql`

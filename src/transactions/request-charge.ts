@@ -8,7 +8,7 @@ import { assert } from '../lib/assert.ts'
 const timeoutMs = 5_000
 const budgetMs = 12_000
 
-/** The result of requesting a charge. refused: certainly no charge exists; unknown: one may exist. */
+/** The result of requesting a charge. refused: certainly no charge exists at that acquirer; unknown: one may exist. */
 export type Outcome = { kind: 'created'; charge: Charge } | { kind: 'refused'; reason: string } | { kind: 'unknown' }
 
 /**

@@ -5,7 +5,10 @@ const countMax = 1_000
 
 /** What was sent to a Pix key before. A withdrawal of which the receiver sent anything back does not count. */
 export type ReceiverHistory = {
-  /** The receiver's name, as the last withdrawal to the key reported it. */
+  /**
+   * The receiver's name, as the merchant's last withdrawal to the key reported it; if none did, for operators, as
+   * another merchant's did.
+   */
   name: string | null
   count: number
   sum: number
@@ -32,7 +35,7 @@ export async function findReceiverHistory(
   const othersSent = sql`${sent} and merchant_id <> ${merchantId}`
   const nameIn = (rows: Sql) =>
     sql`(select receiver ->> 'name' from ${rows} and receiver is not null order by created_at desc limit 1)`
-  // One row beyond those counted says only that there are more.
+  // One row more than is counted is read, only to know whether there are more.
   const isCounted = sql`filter (where position <= ${countMax})`
   const counted = sql`
     count(*) ${isCounted} as count, coalesce(sum(amount) ${isCounted}, 0)::bigint as sum,
