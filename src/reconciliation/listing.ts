@@ -154,13 +154,13 @@ type Failed<Item> = { item: Item; error: AcquirerUnavailable }
 const pauseMsDefault = 30_000
 const pauseMsMax = 5 * 60_000
 /**
- * The least that the first pause lasts, even if `Retry-After` is shorter. It doubles with each pause in a row, so that
- * a limit per minute has ended before the last one.
+ * The minimum of the first pause, even if `Retry-After` is shorter. The minimum doubles with each pause in a row: more
+ * than a minute has passed before the last one, so that a limit per minute has ended.
  */
 const pauseMsFirst = 1_000
 /**
- * After this many pauses in a row, with every request between them answered with 429, the limit does not count as
- * temporary.
+ * After this many pauses in a row, without any request between them that was answered otherwise than with 429, the
+ * limit does not count as temporary.
  */
 const pausesMax = 10
 
