@@ -150,7 +150,7 @@ export const sentences: Record<Language, Sentences> = {
       no_answer: () =>
         'The PSP could not be queried, so this was not carried out. Try again when the PSP answers: nothing is posted twice.',
       not_confirmed: () =>
-        'The PSP does not confirm it when it is queried individually, so nothing was posted. Try again later, or dismiss it with the reason.',
+        'The PSP does not confirm all of it when it is queried individually, so the discrepancy stays open. Try again later, or dismiss it with the reason.',
       other_proposal: () => 'Another person’s proposal about the same record is waiting. Approve or reject it first.',
       still_open: () => 'Not finished yet. Until then the data is needed.',
       last_admin: () => 'No admin would be left. Make somebody else an admin first.',
@@ -287,7 +287,7 @@ export const sentences: Record<Language, Sentences> = {
       no_answer: () =>
         'Não foi possível consultar o PSP, então isto não foi executado. Tente de novo quando o PSP responder: nada é lançado duas vezes.',
       not_confirmed: () =>
-        'O PSP não confirma isto na consulta individual, então nada foi lançado. Tente mais tarde, ou descarte com o motivo.',
+        'O PSP não confirma tudo na consulta individual, então a divergência continua aberta. Tente mais tarde, ou descarte-a com o motivo.',
       other_proposal: () => 'A proposta de outra pessoa sobre o mesmo assunto está aberta. Aprove ou rejeite-a antes.',
       still_open: () => 'Ainda não terminou. Até lá os dados são necessários.',
       last_admin: () => 'Não restaria nenhum administrador. Torne outra pessoa administradora antes.',

@@ -189,7 +189,7 @@ async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId
 function notAtAcquirer({ acquirer, reference }: Pick<DiscrepancyRow, 'acquirer' | 'reference'>): AppError {
   return refuse(
     'not_confirmed',
-    `${acquirer} does not confirm this for ${reference} when it is queried individually, so nothing was posted. Try again later; \`npx guiche reconcile\` compares again.`,
+    `${acquirer} does not confirm all of this for ${reference} when it is queried individually, so the discrepancy stays open. Try again later; \`npx guiche reconcile\` compares again.`,
   )
 }
 
