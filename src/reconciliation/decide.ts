@@ -41,6 +41,7 @@ export async function confirmDiscrepancy(
   await deps.db.transaction(async (tx) => {
     const locked = assertOpen(await lockDiscrepancy(tx, id), id)
     const { proposal } = locked
+    assertSame(id, proposal, difference.proposal)
     const now = deps.clock.now()
     await decideDiscrepancy(tx, { id, state: 'confirmed', by: by.actor, reason: null, now })
     const { class: name, reference } = locked
@@ -48,7 +49,6 @@ export async function confirmDiscrepancy(
     await recordDecision(tx, locked, { by, action: 'reconcile.confirm', details, now })
     const correction = correctionOf(locked)
     if (!correction) return
-    assertSame(id, proposal, difference.proposal)
     const settle = await enterReturn(tx, locked, now)
     const about = { eventKey: `correction:${id}`, recordType: 'correction', recordId: id } as const
     await post(tx, { ...correction, ...about, acquirer: locked.acquirer, now })

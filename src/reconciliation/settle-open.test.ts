@@ -77,3 +77,18 @@ it('does not log as still to be settled what a person has decided meanwhile', as
   expect(await toSettle()).toEqual([])
   expect(logged.filter((line) => line.startsWith('a discrepancy'))).toEqual([])
 })
+
+it('confirms nothing whose proposal changes while the acquirer is queried', async () => {
+  const all = await listDiscrepancies(database.db, { acquirer: 'bank', onlyOpen: true })
+  const id = all.find(({ proposal }) => proposal.action === 'correct')?.id ?? ''
+  const changing: Send = async (request) => {
+    await database.db.query(sql`update differences set proposal = '{"action":"investigate"}' where id = ${id}`)
+    return await made.bank.send(request)
+  }
+  await expect(confirmDiscrepancy(depsWith(changing), { id, by })).rejects.toMatchObject({
+    code: 'difference_not_possible',
+    details: { fields: [{ code: 'changed' }] },
+  })
+  const [after] = await database.db.query(sql`select state, decided_by from differences where id = ${id}`)
+  expect(after).toEqual({ state: 'open', decided_by: null })
+})
