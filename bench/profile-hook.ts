@@ -8,7 +8,11 @@ await session.post('Profiler.enable')
 await session.post('Profiler.setSamplingInterval', { interval: 250 })
 
 process.on('message', (message: { profile: 'start' } | { profile: 'stop'; file: string }) => {
-  void answer(message).then(() => process.send?.('done'))
+  void answer(message).then(
+    () => process.send?.('done'),
+    // `send` in profile.ts throws it.
+    (error: unknown) => process.send?.(String(error)),
+  )
 })
 // The channel must not keep the service alive.
 process.channel?.unref()

@@ -93,7 +93,8 @@ function describeProfile(profile: CpuProfile, microsPerCreate: number): string[]
 }
 
 async function send(child: ChildProcess, message: object): Promise<void> {
-  const done = once(child, 'message')
+  const answered = once(child, 'message')
   child.send(message)
-  await done
+  const [answer] = await answered
+  if (answer !== 'done') throw new Error(String(answer))
 }

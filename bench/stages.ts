@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeliveryStages } from '../src/webhooks/deliver.ts'
 import { type Histogram, merge, newHistogram, since } from './load/histogram.ts'
 
-/** The names under which the hook records. */
+/** The names under which stages-hook.ts, which is loaded into the service, records. */
 export const stageNames = {
   beforeHandler: (route: string) => `route|${route}|read → handler`,
   handler: (route: string) => `route|${route}|handler`,
@@ -104,7 +104,7 @@ export function toStagesOptions(folder: string, hook: string) {
   return { execArgv: ['--import', hook], environment: { [folderSetting]: folder } }
 }
 
-/** Makes each process write its snapshot, and reads all of them, by process id. */
+/** Makes each running process write its snapshot, and reads all of them, by process id. */
 export async function readSnapshots(folder: string): Promise<Map<number, Snapshot>> {
   const pids = readdirSync(folder).flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
   const after = Date.now()
@@ -140,7 +140,7 @@ function toHistogram(count: number, max: number, used: [number, number][]): Hist
   return histogram
 }
 
-/** What all processes recorded between two readings. */
+/** What the processes that still run recorded between two readings. */
 export function stagesBetween(before: Map<number, Snapshot>, after: Map<number, Snapshot>): Stages {
   const all: Stages = new Map()
   for (const [pid, { stages }] of after)

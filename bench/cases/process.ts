@@ -99,8 +99,10 @@ async function sample({ service, merchants }: Pick<Bench, 'service' | 'merchants
   const samples: number[] = []
   const timer = setInterval(() => samples.push(usageOfService(service).residentBytes / megabyte), sampleEveryMs)
   const emptying = setInterval(() => void service.emptyLog(), 30_000)
-  const report = await generate(createJob({ port: service.port, merchants, connections: 64, seconds }))
-  clearInterval(timer)
-  clearInterval(emptying)
-  return { samples, report }
+  try {
+    return { samples, report: await generate(createJob({ port: service.port, merchants, connections: 64, seconds })) }
+  } finally {
+    clearInterval(timer)
+    clearInterval(emptying)
+  }
 }

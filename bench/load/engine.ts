@@ -143,7 +143,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
     if (unsent > job.perSecond / 100) report.errors['due and never sent'] = unsent
   }
   const cpu = process.cpuUsage(cpuAtStart)
-  report.seconds = (Math.min(job.once ? lastAnswerAt : endAt, performance.now()) - countFrom) / 1000
+  report.seconds = Math.max(0, Math.min(job.once ? lastAnswerAt : endAt, performance.now()) - countFrom) / 1000
   report.cpuMicros = ((cpu.user + cpu.system) * report.seconds) / (report.seconds + job.warmUpSeconds)
   return report
 }

@@ -380,7 +380,8 @@ from seeded_sales s join transactions t using (id) where has_dispute;
 -- What the triggers would have counted, and what polling would have found.
 insert into transaction_counts (merchant_id, day, status, count, amount)
 select merchant_id, brazilian_day(created_at), status, count(*), sum(coalesce(amount_paid, amount)) from transactions group by 1, 2, 3;
--- As src/transactions/list/name-store.ts counts them. 64: documentsMax there.
+-- In the form of src/transactions/list/name-store.ts, but of every merchant and up to the newest transaction. 64:
+-- documentsMax there.
 insert into customer_names (merchant_id, search_name, count, documents)
 select merchant_id, customer_search_name, count(*), case when count(distinct customer_document) <= 64 then array_agg(distinct customer_document) end
 from transactions where customer_search_name is not null group by 1, 2;

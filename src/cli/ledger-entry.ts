@@ -103,7 +103,7 @@ export function entryCommands(program: Command, ledger: Command): void {
 
   ledger
     .command('entries')
-    .description('list the operator’s entries, newest first')
+    .description('list the operator’s newest entries, 200 at most')
     .option('--client <client-id>', 'only those of one client')
     .option('--json', 'print JSON')
     .action(async ({ json, client }: Json & { client?: string }) => {
@@ -162,7 +162,7 @@ function noteOn(type: Exclude<WrittenType, 'manual_entry'>, client: string | und
     case 'fee_draw':
       return 'No money was moved: move it at the PSP. Reconciliation recognizes that payout within three days.'
     case 'pay_in':
-      return client === undefined ? undefined : 'What the merchant owed was repaid first.'
+      return client === undefined ? undefined : 'If the merchant owed money, that was repaid first.'
     case 'write_off':
       return 'The merchant no longer owes it.'
     case 'psp_fee':
