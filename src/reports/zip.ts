@@ -29,6 +29,7 @@ export async function* zip(files: Pick<StreamedFile, 'name' | 'pieces'>[], mtime
   // Loaded when it is needed.
   const { ZipFile } = await import('yazl')
   const archive = new ZipFile()
+  const output = archive.outputStream as unknown as Readable
   for (const { name, pieces } of files)
     archive.addReadStreamLazy(name, { mtime }, (done) => {
       const source = Readable.from(pieces)
@@ -37,6 +38,5 @@ export async function* zip(files: Pick<StreamedFile, 'name' | 'pieces'>[], mtime
       done(null, source)
     })
   archive.end()
-  const output = Readable.from(archive.outputStream as unknown as Readable)
   yield* output
 }
