@@ -78,7 +78,12 @@ export async function zipDefence(
       { name: `${t.fileName}.pdf`, pieces: once(async () => await writePdf(found, receipt, { language, now })) },
       ...named.map(({ file, name }) => ({
         name: `${t.folder}/${name}`,
-        pieces: once(async () => (await findFile(db, file, file.id))?.content ?? Buffer.alloc(0)),
+        pieces: once(async () => {
+          const stored = await findFile(db, file, file.id)
+          // An empty file in its place would pass for the evidence.
+          if (!stored) throw new Error('a file of the defence was deleted while the package was downloaded')
+          return stored.content
+        }),
       })),
     ],
     now,

@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import type { DefenceView } from '../../src/defences/schema.ts'
 import { dayOf } from '../../src/lib/brasilia.ts'
+import { zipDefence } from '../../src/reports/defence-package.ts'
 import { decide, dispute, fetchDisputed, pollUntil } from '../support/disputes.ts'
 import { payOne } from '../support/refunds.ts'
 import { addTestClient } from '../support/requests.ts'
@@ -269,13 +271,18 @@ describe('a defence', () => {
   })
 
   it('can be handed in by a person, with the package of everything', async () => {
-    const { path, endToEnd } = await openCase()
+    const { id: transactionId, disputeId, path, endToEnd } = await openCase()
     await write(path, 0)
     await upload(path, Buffer.from('conversa com o cliente'), 'conversa.txt')
     const zip = await fetch(`${service.baseUrl}${path}/defence.zip?language=pt`, { headers: { cookie: owner.cookie } })
     expect(zip.headers.get('content-disposition')).toBe(`attachment; filename="defesa-${endToEnd}.zip"`)
     const bytes = Buffer.from(await zip.arrayBuffer())
     for (const name of ['defesa.pdf', 'arquivos/01-conversa.txt']) expect(bytes.includes(name), name).toBe(true)
+    const [, another] = (await upload(path, pdf)).body.files
+    const key = { merchantId: await findSandboxMerchant(service), transactionId, disputeId }
+    const { pieces } = await zipDefence(service, key, 'pt')
+    await owner.call(`${path}/file/${another?.id}`, { method: 'DELETE' })
+    await expect(buffer(pieces), 'a file is deleted meanwhile').rejects.toThrow(/was deleted/)
     const { files } = await readDefence(path)
     const body = { revision: 1, fileIds: files.map(({ id }) => id), reference: 'Protocolo 99' }
     const handedIn = await owner.call<DefenceView>(`${path}/defence/hand-in`, { body })
