@@ -55,8 +55,8 @@ function redactFields(value: object, known: KnownNames, depth: number): Record<s
   return unknown === 0 ? redacted : { ...redacted, '[unknown fields]': unknown }
 }
 
-/** Ten digits at most: the largest charge has eight, and a CPF has eleven. */
-const isPlain = (value: number) => Number.isSafeInteger(value) && Math.abs(value) < 10_000_000_000
+/** As many digits as the largest amount. A CPF has eleven, but as a number it loses its leading zeros. */
+const isPlain = (value: number) => Number.isSafeInteger(value) && Math.abs(value) < 100_000_000
 
 /** A field's path in an error, with unknown names replaced. */
 export function redactPath(path: string, known: KnownNames): string {

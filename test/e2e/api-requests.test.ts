@@ -54,8 +54,12 @@ async function untilLogged(requestId: string): Promise<Logged['data'][number]> {
 }
 
 it('shows an error with its fields and the shape of the request, and stores no value of the caller', async () => {
-  const secrets = ['Maria Segredo', 'segredo@example.com', '52998224725', '11987654321', 'Rua Secreta', 'chave-secreta']
-  const [name, email, document, phone, street, key] = secrets
+  // The last one is a CPF whose first digit, 0, a number does not have.
+  const secrets = [
+    ...['Maria Segredo', 'segredo@example.com', '52998224725', '11987654321', 'Rua Secreta', 'chave-secreta'],
+    '1234567890',
+  ]
+  const [name, email, document, phone, street, key, shortDocument] = secrets
   const { status, body } = await service.call<{ requestId: string }>('/transaction', {
     body: {
       ...smallestTransaction({ amount: 2_590 }),
@@ -64,7 +68,10 @@ it('shows an error with its fields and the shape of the request, and stores no v
       address: { street, zipCode: document },
       metadata: { [key ?? '']: name },
       description: { [email ?? '']: [document, [street]] },
-      items: [{ title: name, unitPrice: Number(document), quantity: 0 }],
+      items: [
+        { title: name, unitPrice: Number(document), quantity: 0 },
+        { title: name, unitPrice: Number(shortDocument), quantity: 1 },
+      ],
       [name ?? '']: document,
     },
   })
