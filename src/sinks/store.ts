@@ -49,9 +49,18 @@ export async function findLag(db: Db, { sink, now }: { sink: string; now: Date }
       where n.merchant_id = clients.merchant_id and n.number = coalesce(sent.number, 0) + 1
     ) numbered on true
     left join lateral (
-      select occurred_at from events
+      (select occurred_at from events
       where merchant_id = clients.merchant_id and xid >= coalesce(pg_snapshot_xmax(feed.snapshot), '1'::xid8)
-      order by xid limit 1
+      order by xid limit 1)
+      union all
+      -- Those whose transactions were in progress when the feed was last numbered.
+      select late.occurred_at
+      from pg_snapshot_xip(feed.snapshot) as open
+      cross join lateral (
+        select xid, occurred_at from events
+        where merchant_id = clients.merchant_id and xid >= open order by xid limit 1
+      ) late
+      where late.xid = open
     ) fresh on numbered.occurred_at is null`)
   return Math.max(0, row?.lag ?? 0)
 }
