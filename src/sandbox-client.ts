@@ -7,7 +7,7 @@ import { claimSetting, findSetting, saveSetting } from './auth/store.ts'
 import type { Db } from './db/sql.ts'
 import type { Clock } from './lib/clock.ts'
 import { readJsonFile } from './lib/json-file.ts'
-import type { SecretKey } from './lib/secrets.ts'
+import { newUuid, type SecretKey } from './lib/secrets.ts'
 import { createMerchant } from './merchant.ts'
 import { defaultLimits } from './withdrawals/limits.ts'
 import { upsertLimits } from './withdrawals/limits-store.ts'
@@ -64,7 +64,9 @@ async function read(path: string): Promise<SandboxFile | null> {
 }
 
 async function write(path: string, file: SandboxFile): Promise<void> {
+  // Another process may write its file at the same moment.
+  const next = `${path}.${newUuid()}`
   await mkdir(join(path, '..'), { recursive: true })
-  await writeFile(`${path}.new`, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
-  await rename(`${path}.new`, path)
+  await writeFile(next, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
+  await rename(next, path)
 }
