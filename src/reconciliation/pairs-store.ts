@@ -33,9 +33,7 @@ function transactionById(id: Sql): Sql {
   return sql`(select * from transactions where id = ${id} limit 1)`
 }
 
-/**
- * For rows that the ledger does not have by their key: the transactions that they name, if that very payment paid them.
- */
+/** For rows that the ledger does not have by their key: the transactions that they name, if this payment paid them. */
 function paidTransactionsNamed(runId: string, subject: Subject): Sql {
   return sql`(
       select pair.key, named.*
@@ -82,18 +80,24 @@ export async function insertMark(db: Db, { runId, mark }: Mark): Promise<void> {
   await db.query(sql`insert into reconciliation_pairs (run_id, subject, key) values (${runId}, 'mark', ${mark})`)
 }
 
-/** @throws {Error} if rows of the run were lost since its mark was inserted */
+/** @throws {Error} if rows of the run were lost or deleted since its mark was inserted */
 export async function requireMark(db: Db | Tx, { runId, mark }: Mark): Promise<void> {
   const rows = await db.query(sql`
     select from reconciliation_pairs where run_id = ${runId} and subject = 'mark' and key = ${mark}`)
-  if (rows.length === 0) throw new Error('the database lost the rows of this comparison, as in a crash or a failover')
+  if (rows.length === 0)
+    throw new Error('the database lost the rows of this comparison, as in a crash, or another process began it again')
 }
 
-/** Deletes the rows of a run, and those that earlier runs left behind: runs that began before `before`. */
-export async function deletePairs(db: Db, { runId, before }: { runId: string; before: Date }): Promise<void> {
+/**
+ * Deletes the rows of a run, unless another process has begun it again since `startedAt`; and those that earlier runs
+ * left behind: runs that began before `before`.
+ */
+export async function deletePairs(db: Db, run: { runId: string; before: Date; startedAt?: Date }): Promise<void> {
+  const { runId, before, startedAt = null } = run
   await db.query(sql`
     delete from reconciliation_pairs
-    where run_id = ${runId} or run_id in (select id from reconciliation_runs where started_at < ${before})`)
+    where run_id in (select id from reconciliation_runs where started_at < ${before}) or (run_id = ${runId} and not exists (
+      select from reconciliation_runs where id = ${runId} and started_at <> ${startedAt}::timestamptz))`)
 }
 
 /** Adds the ledger's payments of a window to the listed ones. */
@@ -263,9 +267,7 @@ export async function listUnlistedPayouts(
     where run_id = ${runId} and subject = 'payout' and acquirer_at is null and key > ${after} order by key limit ${limit}`)
 }
 
-/**
- * Without statistics the planner expects one row of a new run, and uses no index: 37 s instead of 0.1.
- */
+/** Without statistics the planner expects one row of a new run, and uses no index: 37 s instead of 0.1. */
 export async function analyzePairs(db: Db): Promise<void> {
   await db.query(sql`analyze reconciliation_pairs`)
 }

@@ -142,7 +142,7 @@ export async function reconcile(
     const isExpected = error instanceof AcquirerUnavailable || stopping.aborted
     const message = error instanceof Error ? error.message : String(error)
     await finishRun(db, {
-      id: run.id,
+      ...{ id: run.id, startedAt: run.startedAt },
       state: 'interrupted',
       error: message,
       counts: tally,
@@ -152,7 +152,8 @@ export async function reconcile(
     if (!isExpected) throw error
     return { ...toResult(run, tally), state: 'interrupted', error: message, resolvedCount: 0, totals: [] }
   } finally {
-    await deletePairs(db, { runId: run.id, before: new Date(run.startedAt.getTime() - dayMs) })
+    const { startedAt } = run
+    await deletePairs(db, { runId: run.id, before: new Date(startedAt.getTime() - dayMs), startedAt })
     if (tally.newCount > 0)
       deps.log.warn(
         { acquirer: run.acquirer, kind, count: tally.newCount, classes: tally.counts },
@@ -371,7 +372,7 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
   const resolvedCount = await db.transaction(async (tx) => {
     await requireMark(tx, { runId, mark })
     await lockDiscrepancies(tx, acquirer)
-    await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
+    await finishRun(tx, { id: runId, startedAt, state: 'complete', error: null, counts: tally, totals, at: now })
     const unread = [...unreadable.keys(), ...unqueried.keys()]
     const unseen = await resolveUnseen(tx, { acquirer, startedAt, seen, foundIds, unread, now })
     const read = await resolveRead(tx, { acquirer, runId, unread, now })

@@ -16,10 +16,12 @@ export async function insertRun(db: Db | Tx, { id, acquirer, kind, window, start
       counts = null, totals = null`)
 }
 
+/** Does nothing if another process has taken over the job of the run, and begun it again. */
 export async function finishRun(
   db: Db | Tx,
   end: {
     id: string
+    startedAt: Date
     state: 'complete' | 'interrupted'
     error: string | null
     counts: object | null
@@ -30,7 +32,7 @@ export async function finishRun(
   await db.query(sql`
     update reconciliation_runs set state = ${end.state}, error = ${end.error}, counts = ${JSON.stringify(end.counts)},
       totals = ${JSON.stringify(end.totals)}, finished_at = ${end.at}
-    where id = ${end.id}`)
+    where id = ${end.id} and started_at = ${end.startedAt}`)
 }
 
 /** The latest moment up to which a complete rolling run has compared this acquirer. */
