@@ -101,7 +101,7 @@ export async function sumMoved(
     group by kind`)
 }
 
-export type PostedLate = { count: number; sum: number; lateCount: number; lateSum: number }
+export type DatedPayments = { count: number; sum: number; lateCount: number; lateSum: number }
 
 /**
  * Payments of transactions that the acquirer dates in a window, without reversed attributions; of these, those posted
@@ -110,8 +110,8 @@ export type PostedLate = { count: number; sum: number; lateCount: number; lateSu
 export async function sumDated(
   db: Db | Tx,
   { acquirer, from, to, since }: { acquirer: string; since: Date } & Window,
-): Promise<PostedLate> {
-  const rows = await db.query<PostedLate>(sql`
+): Promise<DatedPayments> {
+  const rows = await db.query<DatedPayments>(sql`
     select count(*) as count, coalesce(sum(amount_paid), 0) as sum,
       count(*) filter (where posted_at > ${since}) as "lateCount", coalesce(sum(amount_paid) filter (where posted_at > ${since}), 0) as "lateSum"
     from (

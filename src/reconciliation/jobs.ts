@@ -18,7 +18,10 @@ import { countOpen, findComparedUntil, findOpenSince, listUncomparedSince } from
 const trailMs = 5 * 60_000
 /** The window begins this long before the end of the last one: a payment may appear in a list with a delay. */
 const overlapMs = 5 * 60_000
-/** The window begins up to this much earlier at an open discrepancy: a late payment may be missing now, or posted. */
+/**
+ * The window also includes discrepancies that are still open, up to this long before: a late payment may have been
+ * posted meanwhile, or be missing by now.
+ */
 const openReachMs = 30 * 60_000
 /**
  * For payouts the window always begins this much earlier: a list dates a payout by its request, and it may be carried
@@ -154,7 +157,7 @@ function isEmpty({ ledgerSide, acquirerSide, differences }: Statement): boolean 
   return differences.length === 0 && moved.every(({ count }) => count === 0)
 }
 
-/** `acquirers`: the configured ones. What was compared with another one only becomes older. */
+/** `acquirers`: the configured ones. Another one is not compared any more, and its age would only grow. */
 export function observeReconciliation({
   db,
   clock,
@@ -183,7 +186,7 @@ export function observeReconciliation({
   new Gauge({
     name: 'guiche_reconciliation_age_seconds',
     aggregator: 'max',
-    help: 'Seconds since a reconciliation with an acquirer was last completed, in any process; since the first one began, or since the start, if none ever was',
+    help: 'Seconds since the last complete reconciliation with an acquirer, in any process. Without a complete one: since the first one began, or else since this process started',
     labelNames: ['acquirer', 'kind'],
     registers: [registry],
     async collect() {

@@ -61,7 +61,7 @@ export type RunResult = {
   /** interrupted: a part could not be read or compared. What was found before is stored, and nothing is resolved. */
   state: 'complete' | 'interrupted'
   error: string | null
-  /** The number of pairs, of either side or both. */
+  /** The number of pairs, including those that only one side has. */
   compared: Record<Subject, number>
   counts: Partial<Record<DiscrepancyClass, number>>
   /** How many of the discrepancies in `counts` are new or open again. */
@@ -156,7 +156,7 @@ export async function reconcile(
     await deletePairs(db, { runId: run.id, before: new Date(startedAt.getTime() - dayMs), startedAt })
     if (tally.newCount > 0)
       deps.log.warn(
-        { acquirer: run.acquirer, kind, count: tally.newCount, classes: tally.counts },
+        { acquirer: run.acquirer, kind, newCount: tally.newCount, classes: tally.counts },
         'the ledger and the acquirer differ: `npx guiche reconcile list --open` lists the discrepancies',
       )
   }
@@ -246,7 +246,7 @@ async function keepUnreadable(deps: ReconcileDeps, run: Run, tally: Tally): Prom
   const newCount = await keepAndCount(deps, { run, tally, found: [...unreadable.values()] })
   if (newCount > 0)
     deps.log.error(
-      { acquirer, count: newCount, references: [...unreadable.keys()] },
+      { acquirer, count: unreadable.size, newCount, references: [...unreadable.keys()] },
       'entries in an acquirer’s list cannot be read: investigate them at the acquirer; `npx guiche reconcile list --open` lists them',
     )
 }

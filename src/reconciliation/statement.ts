@@ -2,7 +2,7 @@ import type { TransferKind } from '../ledger/accounts.ts'
 import type { Window } from '../lib/brasilia.ts'
 import { brasilia } from '../lib/brasilia.ts'
 import { type Proposal, type Side, withoutRaw } from './classes.ts'
-import type { Moved, PostedLate, TransfersHash } from './close-store.ts'
+import type { DatedPayments, Moved, TransfersHash } from './close-store.ts'
 import type { Listing } from './pairs-store.ts'
 import type { DiscrepancyRow } from './store.ts'
 
@@ -93,7 +93,7 @@ type Input = {
   /** By the ledger and by the acquirer, before the day. */
   opening: { ledger: number; acquirer: number }
   totals: Listing[]
-  dated: PostedLate
+  dated: DatedPayments
   transfers: TransfersHash | null
   differences: DiscrepancyRow[]
 }
@@ -141,7 +141,7 @@ const partOf: Record<TransferKind, 'in' | 'returned' | 'paidOut' | 'payoutsRetur
   moved_out: 'paidOut',
   withdrawal_returned: 'payoutsReturned',
   correction: 'corrections',
-  // The operator's entries: the acquirer's lists do not have their other side.
+  // The operator's entries, and returned fees that the operator pays: they have no other side in the acquirer's lists.
   pay_in: 'corrections',
   debt_written_off: 'corrections',
   fee_returned: 'corrections',

@@ -210,7 +210,7 @@ export async function resolveRead(
   return rows.length
 }
 
-/** Resolves discrepancies that only concern the day when a later day is closed: only a close finds them. */
+/** At the close of a later day, resolves what is on both sides, but on different days: only a close finds it. */
 export async function resolveTimed(
   tx: Tx,
   { acquirer, before, now }: { acquirer: string; before: Date; now: Date },

@@ -9,7 +9,7 @@ const clockSkewMs = 24 * 60 * 60_000
 
 /**
  * Records by the moment at which the ledger has them, or by the bank's own moment of the payment (`paidAt`). Both are
- * read along the ledger, in pieces: it has the payments of a merchant in one index, and a payment is posted after it was
+ * found by the ledger's entries, page by page: one index has those of a merchant, and a payment is posted after it was
  * made.
  */
 export async function* walkPosted<Row extends { id: string }>(

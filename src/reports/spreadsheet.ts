@@ -4,7 +4,7 @@ import type { Language } from '../lib/alert-settings.ts'
 import { brasilia } from '../lib/brasilia.ts'
 import { operationNames, statusNames, subjectNames } from './names.ts'
 
-/** The columns of the exports that a person reads under another name. */
+/** What a person reads instead of the column names of the exports. */
 const headings: Record<Language, Record<string, string>> = {
   en: {
     id: 'Id',

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { StreamedFile } from '../http/csv.ts'
 import { type ReportFormat, type ReportName, type ReportRequest, type WriteDeps, writeReport } from './write.ts'
 
-/** What an accountant takes of a month: the lists to read, the statement to import, the fees to read and to file. */
+/** What an accountant needs of a month: lists to read, the statement also to import, the fees also to file. */
 const contents: { report: ReportName; format: ReportFormat }[] = [
   { report: 'transactions', format: 'excel' },
   { report: 'withdrawals', format: 'excel' },

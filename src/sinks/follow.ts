@@ -36,7 +36,7 @@ export async function sinkJobs(
   const open = await loadSink(settings)
   return {
     jobs: { 'sinks.follow': async (_, stopping) => await follow(deps, { settings, open, stopping }) },
-    // The job has a key, so that one process sends, for as long as it lives. When it dies, another one takes over.
+    // The job has a key, so that only one process sends, until it ends. Then another one takes over.
     schedules: { 'sinks.follow': { everySeconds: 1 } },
   }
 }

@@ -29,7 +29,7 @@ export type OpenSink = () => Promise<Sink>
 /** How long a broker may take to acknowledge. */
 export const ackMaxMs = 10_000
 
-/** A frozen broker answers nothing, and not every client gives up. */
+/** Rejects after `ackMaxMs`: a frozen broker answers nothing, and not every client library gives up. */
 export async function inTime<Result>(work: Promise<Result>): Promise<Result> {
   const over = new AbortController()
   const late = sleep(ackMaxMs, undefined, { signal: over.signal }).then(() => {
@@ -63,7 +63,7 @@ export function attributesOf({ id, type, client, recordId, position }: Message):
   return Object.entries({ id, type, client, record: recordId, position })
 }
 
-/** The clients are optional peers: installations without a broker do not carry them. */
+/** The client libraries are optional peer dependencies: an installation without a broker does not need them. */
 const packages = {
   nats: '@nats-io/transport-node @nats-io/jetstream',
   amqp: 'amqplib',

@@ -24,6 +24,7 @@ export type SuspenseRow = {
   return_end_to_end: string | null
   /** When the acquirer was last requested to return it, whatever it answered; a refused repeat does not change it. */
   return_requested_at: Date | null
+  /** What others have returned of it: the acquirer under MED, or a person at the acquirer. */
   taken_amount: number
   statuses: SuspenseStatus[]
   status_dates: Date[]
