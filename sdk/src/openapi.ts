@@ -890,7 +890,7 @@ export interface components {
         SandboxInfraction: {
             /** @description The endToEnd of a paid transaction */
             endToEnd: string;
-            /** @description Cents; the whole remaining amount by default */
+            /** @description Cents; the whole payment by default */
             amount?: number;
             /**
              * @description fraud by default

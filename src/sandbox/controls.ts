@@ -19,9 +19,9 @@ export type SandboxControls = {
   returnPayout(input: { payoutId: string; amount?: number }): Promise<ControlOutcome>
 }
 
-const amount = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: 999_999_999_999, description: 'Cents; the whole remaining amount by default' }),
-)
+const toAmount = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999_999_999, description }))
+const amount = toAmount('Cents; the whole remaining amount by default')
 const endToEnd = Type.String({ minLength: 1, maxLength: 64, description: 'The endToEnd of a paid transaction' })
 
 const paid = 'E60701190202603021500a1B2c3D4e5F'
@@ -29,7 +29,7 @@ const paid = 'E60701190202603021500a1B2c3D4e5F'
 const DisputeBody = Type.Object(
   {
     endToEnd,
-    amount,
+    amount: toAmount('Cents; the whole payment by default'),
     reason: Type.Optional(Type.Enum(['fraud', 'operational_failure'], { description: 'fraud by default' })),
   },
   {

@@ -661,7 +661,7 @@ class SandboxInfraction(_SandboxInfractionAlways, total=False):
     """A dispute (MED) at the simulated bank."""
 
     amount: int
-    """Cents; the whole remaining amount by default; 1 to 999999999999."""
+    """Cents; the whole payment by default; 1 to 999999999999."""
     reason: Literal["fraud", "operational_failure"]
     """Fraud by default."""
 
