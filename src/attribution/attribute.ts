@@ -21,6 +21,7 @@ type Attribution = { payment: SuspenseRow; transaction: TransactionRow }
  * Attributes a payment in suspense to a transaction: in one commit it leaves suspense and is recorded like any
  * payment, with its fee, history and event. A transaction whose code has expired accepts it as well.
  *
+ * @param score how well the two fit (score.ts), if the service attributed it; for the audit log
  * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function recordAttribution(
@@ -67,7 +68,7 @@ async function attribute(
   return { payment, transaction }
 }
 
-/** An attribution above the threshold, which another person has to approve. */
+/** The attribution of a payment above the amount from which another person has to approve. */
 export const attributionProposal: ProposalKind = {
   name: 'suspense.match',
   permission: 'reconciliation.decide',

@@ -4,7 +4,10 @@ import * as store from './store.ts'
 
 const cellSetting = 'cell'
 
-/** The cell to which the database belongs; null for an installation that is no cell. */
+/**
+ * The cell to which the database belongs; null for an installation that is no cell. A cell is one of several whole
+ * installations, each with its own merchants and database, behind one proxy.
+ */
 export async function findCell(db: Db | Tx): Promise<Cell | null> {
   return await store.findSetting(db, cellSetting)
 }

@@ -34,6 +34,7 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
   transfers: TransferRecord[]
   /** The payment link by which a transaction was created. */
   link: LinkName | null
+  /** The payments and returns that the acquirer's callbacks named. */
   notices: NoticeRecord[]
   exchanges: ExchangeRow[]
   /** In the order of their events. */

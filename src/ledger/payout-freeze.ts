@@ -82,6 +82,7 @@ export async function freezeRestored(
  *
  * @param reason by default the reason of the freeze
  * @param engagedAt the freeze that the operator has read about; by default whichever is active
+ * @param breaches how many violations the verification of the ledger still found; for the audit log
  * @param isChecked the operator confirms {@link checksAfterLostCommits}; only needed after the database lost commits
  * @throws {AppError} `release_not_possible` without that confirmation: money that has left could be sent again; or
  *   because another freeze is active
@@ -178,8 +179,8 @@ export function toFreezeReasons(reason: string): FreezeReason[] {
 const lossReason = 'The database went back in time'
 
 /** The reason of the freeze when the database lost what was committed after that moment. */
-export function writeLossReason(lastMarkAt: string): string {
-  return `${lossReason}: it has lost what was committed after ${lastMarkAt}. \`npx guiche ledger release\` lists what to check first.`
+export function writeLossReason(moment: string): string {
+  return `${lossReason}: it has lost what was committed after ${moment}. \`npx guiche ledger release\` lists what to check first.`
 }
 
 /** The reason of the freeze when a comparison finds that more money left the acquirer than the ledger has. */

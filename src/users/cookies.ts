@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
  * Scripts cannot read it, other sites cannot have it sent, and over https no other host can set it (the name begins
- * with __Host-). `isForReturn`: it is also sent when another site sends the browser back to us by a link or a redirect.
+ * with __Host-). `lax`: it is also sent when another site sends the browser back to us by a link or a redirect.
  */
 export function appendCookie(
   reply: FastifyReply,
@@ -12,11 +12,10 @@ export function appendCookie(
     name,
     value,
     maxAgeSeconds,
-    isForReturn = false,
-  }: { name: string; value: string; maxAgeSeconds: number; isForReturn?: boolean },
+    sameSite = 'strict',
+  }: { name: string; value: string; maxAgeSeconds: number; sameSite?: 'strict' | 'lax' },
 ): void {
   const cookie = { name, value, maxAge: maxAgeSeconds, path: '/', secure: isSecure(baseUrl) }
-  const sameSite = isForReturn ? 'lax' : 'strict'
   void reply.header('set-cookie', stringifySetCookie({ ...cookie, httpOnly: true, sameSite }))
 }
 

@@ -115,5 +115,5 @@ function toOwnPage(path: string | undefined): string {
 }
 
 function pendingCookie(baseUrl: string) {
-  return { name: isSecure(baseUrl) ? '__Host-guiche-sign-in' : 'guiche-sign-in', isForReturn: true }
+  return { name: isSecure(baseUrl) ? '__Host-guiche-sign-in' : 'guiche-sign-in', sameSite: 'lax' as const }
 }
