@@ -1,4 +1,4 @@
-import { todayInBrasilia } from './days.ts'
+import { dayInBrasilia, todayInBrasilia } from './days.ts'
 import { type Language, useLanguage } from './text.ts'
 
 const locales = { en: 'en-GB', pt: 'pt-BR' } as const
@@ -96,9 +96,9 @@ function createFormat(language: Language) {
     /** `in 3 days`, `2 hours ago`. */
     fromNow: (at: string | Date) => {
       const seconds = (new Date(at).getTime() - Date.now()) / 1000
-      const [unit, length] =
-        units.find(([, size, max]) => Math.abs(Math.round(seconds / size)) < max) ?? (['day', 86_400] as const)
-      return relative.format(Math.round(seconds / length), unit)
+      const found = units.find(([, size, max]) => Math.abs(Math.round(seconds / size)) < max)
+      if (found) return relative.format(Math.round(seconds / found[1]), found[0])
+      return relative.format((Date.parse(dayInBrasilia(at)) - Date.parse(todayInBrasilia())) / 86_400_000, 'day')
     },
     /** `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
     duration,
@@ -111,17 +111,15 @@ function formatDocument(value: string): string {
   return /^[\dA-Z*]{14}$/.test(value) ? value.replace(/(..)(...)(...)(....)(..)/, '$1.$2.$3/$4-$5') : value
 }
 
-/** `(11) 98765-4321`, with or without the country code. Anything else is unchanged. */
+/** `(11) 98765-4321`, with or without Brazil's country code. Anything else is unchanged. */
 function formatPhone(value: string): string {
-  const digits = value.replace(/\D/g, '')
-  const local = digits.length > 11 && digits.startsWith('55') ? digits.slice(2) : digits
-  const parts = /^(\d{2})(\d{4,5})(\d{4})$/.exec(local)
+  const parts = /^(?:\+?55)?(\d{2})(\d{4,5})(\d{4})$/.exec(value.replace(/[^\d+]/g, ''))
   return parts ? `(${parts[1]}) ${parts[2]}-${parts[3]}` : value
 }
 
 /**
- * Each unit, its length in seconds, and the rounded number of it from which the next unit is used: 25 hours, because
- * one day is written "tomorrow", and 23.7 hours from now may still be today.
+ * Each unit, its length in seconds, and the rounded number of it from which the next unit is used. From 25 hours on,
+ * calendar days are counted: one day is written "tomorrow", and 23.7 hours from now may still be today.
  */
 const units = [
   ['second', 1, 60],

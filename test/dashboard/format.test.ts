@@ -40,13 +40,41 @@ describe('a time as the distance from now', () => {
     [25 * 3_600, 'tomorrow'],
     [3 * 86_400, 'in 3 days'],
   ])('%d seconds away is %s', (seconds, written) => {
-    vi.useFakeTimers({ now: new Date('2026-03-02T15:00:00Z'), toFake: ['Date'] })
-    onTestFinished(() => void vi.useRealTimers())
+    setNow('2026-03-02T15:00:00Z')
     expect(format.fromNow(new Date(Date.now() + seconds * 1_000))).toBe(written)
   })
+
+  it.each([
+    ['2026-03-02T23:00:00Z', 28, 'in 2 days'],
+    ['2026-03-02T23:00:00Z', 27.5, 'tomorrow'],
+    ['2026-03-02T04:00:00Z', 46, 'tomorrow'],
+    ['2026-03-02T04:00:00Z', -26, '2 days ago'],
+    ['2026-03-03T02:00:00Z', -46, 'yesterday'],
+  ])('counts the calendar days of Brasília: at %s, %d hours away is %s', (now, hours, written) => {
+    setNow(now)
+    expect(format.fromNow(new Date(Date.now() + hours * 3_600_000))).toBe(written)
+  })
+})
+
+describe('a phone number', () => {
+  it.each([
+    ['+5511987654321', '(11) 98765-4321'],
+    ['5511987654321', '(11) 98765-4321'],
+    ['11 98765-4321', '(11) 98765-4321'],
+    ['551132101234', '(11) 3210-1234'],
+    ['55987654321', '(55) 98765-4321'],
+    ['+12125551234', '+12125551234'],
+    ['+55 987654321', '+55 987654321'],
+    ['98765-4321', '98765-4321'],
+  ])('%s is %s', (phone, written) => expect(format.phone(phone)).toBe(written))
 })
 
 it('writes a day in full', () => {
   expect(format.fullDate('2026-11-23')).toBe('Monday, 23 November 2026')
   expect(formats.pt.fullDate('2026-11-23')).toBe('segunda-feira, 23 de novembro de 2026')
 })
+
+function setNow(now: string): void {
+  vi.useFakeTimers({ now: new Date(now), toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
