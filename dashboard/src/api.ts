@@ -61,7 +61,8 @@ const sessionFetch: typeof fetch = async (input, init) => {
     .json()
     .catch(() => ({}))
   if (problem.code !== 'not_signed_in' && problem.code !== 'missing_token') return response
-  return (await waitForSignIn()) ? await sendInSession(input, init, acting) : response
+  // Without the signal: the SDK's time limit may have ended while the user signed in.
+  return (await waitForSignIn()) ? await sendInSession(input, { ...init, signal: null }, acting) : response
 }
 
 async function sendInSession(input: RequestInfo | URL, init?: RequestInit, acting = client): Promise<Response> {
@@ -115,16 +116,18 @@ async function call(method: Method, path: string, body?: object, send = sessionF
       body: isFile ? body : JSON.stringify(body),
       headers: { 'content-type': isFile ? 'application/octet-stream' : 'application/json' },
     }),
-  }).catch((error: unknown) => {
-    // `fetch` throws a TypeError if there is no answer. Its message differs between browsers.
-    throw error instanceof TypeError ? new ApiError(0, { code: 'connection_failed', detail: error.message }) : error
-  })
+  }).catch(throwLost)
   if (!response.ok) throw new ApiError(response.status, await readJson(response))
   return response
 }
 
+/** Browsers throw a TypeError if the connection fails or breaks. Its message differs between browsers. */
+function throwLost(error: unknown): never {
+  throw error instanceof TypeError ? new ApiError(0, { code: 'connection_failed', detail: error.message }) : error
+}
+
 async function readJson(response: Response) {
-  const text = await response.text()
+  const text = await response.text().catch(throwLost)
   try {
     return text === '' ? {} : JSON.parse(text)
   } catch {
