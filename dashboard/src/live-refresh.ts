@@ -64,6 +64,10 @@ export function createRefresher(queries: QueryClient): Refresher {
     let readsAgain = root === mayBeOld
     for (let next = pending.get(root); next; next = pending.get(root)) {
       pending.delete(root)
+      if (paused.has(root)) {
+        paused.set(root, true)
+        break
+      }
       const { ids, isAll } = next
       await queries.invalidateQueries({
         predicate: ({ queryKey, state }) =>
@@ -72,7 +76,10 @@ export function createRefresher(queries: QueryClient): Refresher {
           (isAll || queryKey.some((part) => typeof part === 'string' && ids.has(part))),
       })
       await new Promise((done) => setTimeout(done, slow.has(root) ? pauseMs.slow : pauseMs.usual))
-      if (pending.has(root)) continue
+      if (pending.has(root)) {
+        readsAgain = root === mayBeOld
+        continue
+      }
       if (readsAgain) pending.set(root, next)
       readsAgain = false
     }
