@@ -98,7 +98,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await dialog.getByLabel('From', { exact: true }).fill('1 Jan 2020')
     await dialog.getByLabel('From: time').fill('0:00')
     await dialog.getByLabel('Until', { exact: true }).fill('2099-01-01')
-    await dialog.getByText('5 deliveries to one URL will be resent.').waitFor()
+    await dialog.getByText('5 deliveries to one receiver will be resent.').waitFor()
     await checkScreen('resend-preview')
     const before = receiver.received.length
     // The response is lost: a retry repeats the same request (same id), and another period is a new request.

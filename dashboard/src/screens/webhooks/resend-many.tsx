@@ -6,6 +6,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { DayTimeInput } from '../../components/day-input.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
+import { ResultDialog } from '../../components/selection.tsx'
 import { minuteInBrasilia, withOffset } from '../../days.ts'
 import { useFormat } from '../../format.ts'
 import { newUuid, useIdempotencyKey } from '../../idempotency.ts'
@@ -50,6 +51,7 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
     staleTime: 0,
     gcTime: 0,
   })
+  if (send.data?.count === 0) return <ResultDialog sentence={t.noneResent} onClose={onClose} />
   if (send.data) {
     const { resendId, count } = send.data
     return <Sent resendId={resendId} client={client} count={count} onClose={onClose} />
@@ -114,7 +116,7 @@ function Preview({
   )
 }
 
-/** The progress of a resend. */
+/** The progress of a resend. `count` is at least 1. */
 export function Sent({
   resendId,
   client,
@@ -136,8 +138,8 @@ export function Sent({
       await request<ResendProgress>('GET', withQuery(`/webhook/resend/${resendId}`, { clientId: client })),
     refetchInterval: ({ state: { data } }) => (data && data.waiting === 0 ? false : 1_000),
   })
-  const { delivered = 0, failing = 0, givenUp = 0 } = progress.data ?? {}
-  const share = (part: number) => (count === 0 ? 0 : (100 * part) / count)
+  const { delivered = 0, waiting = count, failing = 0, givenUp = 0 } = progress.data ?? {}
+  const share = (part: number) => (100 * part) / count
   return (
     <Modal opened onClose={onClose} title={t.resend} centered closeButtonProps={{ 'aria-label': t.close }}>
       <Stack>
@@ -147,11 +149,8 @@ export function Sent({
             color="teal"
             aria-label={t.progress(String(delivered), String(count))}
           />
-          <Progress.Section
-            value={share(failing + givenUp)}
-            color="orange"
-            aria-label={t.progressFailing(String(failing))}
-          />
+          <Progress.Section value={share(failing)} color="orange" aria-label={t.progressFailing(String(failing))} />
+          <Progress.Section value={share(givenUp)} color="red" aria-label={t.progressGivenUp(String(givenUp))} />
         </Progress.Root>
         <div role="status">
           <Text size="sm" fw={600}>
@@ -164,7 +163,7 @@ export function Sent({
         {progress.isError && <ErrorNotice error={progress.error} />}
         <Group justify="space-between">
           <Text size="xs" c="dimmed">
-            {delivered === count ? '' : t.background}
+            {waiting > 0 && t.background}
           </Text>
           <Button onClick={onClose}>{t.close}</Button>
         </Group>

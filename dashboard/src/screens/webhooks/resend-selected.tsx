@@ -21,7 +21,6 @@ const words = texts({
       count === 1
         ? '1 was already delivered: your receiver gets it twice.'
         : `${text} were already delivered: your receiver gets them twice.`,
-    none: 'Nothing was resent: the deliveries have changed in the meantime, or their endpoint is disabled.',
     left: (count: number, text: string) =>
       count === 1
         ? '1 was not resent: it has changed in the meantime, or its endpoint is disabled.'
@@ -34,7 +33,6 @@ const words = texts({
       count === 1
         ? '1 já foi entregue: o seu receptor vai recebê-la duas vezes.'
         : `${text} já foram entregues: o seu receptor vai recebê-las duas vezes.`,
-    none: 'Nada foi reenviado: as entregas mudaram nesse meio-tempo ou o endpoint está desativado.',
     left: (count: number, text: string) =>
       count === 1
         ? '1 não foi reenviada: mudou nesse meio-tempo ou o endpoint está desativado.'
@@ -95,7 +93,7 @@ function Dialog({
       await queries.invalidateQueries({ queryKey: ['deliveries'] })
     },
   })
-  if (send.data?.count === 0) return <ResultDialog sentence={t.none} onClose={onClose} />
+  if (send.data?.count === 0) return <ResultDialog sentence={common.noneResent} onClose={onClose} />
   if (send.data) {
     const left = deliveries.length - send.data.count
     return (

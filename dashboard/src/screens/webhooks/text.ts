@@ -90,13 +90,14 @@ export const words = texts({
     } as Record<string, string>,
     preview: (count: string, receivers: number) =>
       receivers === 1
-        ? `${count} deliveries to one URL will be resent.`
-        : `${count} deliveries to ${receivers} URLs will be resent.`,
+        ? `${count} deliveries to one receiver will be resent.`
+        : `${count} deliveries to ${receivers} receivers will be resent.`,
     previewOne: 'One delivery will be resent.',
     previewNone: 'No deliveries match. Choose another period or status.',
     tooMany: (max: string) => `More than ${max} match. Choose a shorter period and resend the rest afterwards.`,
     invalid: 'Choose a start and a later end.',
     sendMany: (count: string) => `Resend ${count}`,
+    noneResent: 'Nothing was resent: the deliveries have changed in the meantime, or their endpoint is disabled.',
     progress: (done: string, count: string) => `${done} of ${count} delivered`,
     progressFailing: (count: string) =>
       counted(count, 'failed and is retried automatically', 'failed and are retried automatically'),
@@ -193,13 +194,14 @@ export const words = texts({
     },
     preview: (count: string, receivers: number) =>
       receivers === 1
-        ? `${count} entregas para um endereço serão reenviadas.`
-        : `${count} entregas para ${receivers} endereços serão reenviadas.`,
+        ? `${count} entregas para um receptor serão reenviadas.`
+        : `${count} entregas para ${receivers} receptores serão reenviadas.`,
     previewOne: 'Uma entrega será reenviada.',
     previewNone: 'Nenhuma entrega encontrada. Escolha outro período ou outra situação.',
     tooMany: (max: string) => `Mais de ${max} encontradas. Escolha um período menor e reenvie o resto depois.`,
     invalid: 'Escolha um início e um fim posterior.',
     sendMany: (count: string) => `Reenviar ${count}`,
+    noneResent: 'Nada foi reenviado: as entregas mudaram nesse meio-tempo ou o endpoint está desativado.',
     progress: (done: string, count: string) => `${done} de ${count} entregues`,
     progressFailing: (count: string) =>
       counted(
