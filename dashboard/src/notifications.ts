@@ -22,15 +22,21 @@ function readChoice(userId: string): NotificationChoice {
   }
 }
 
-/** The user's choice in this browser, and how to change it. */
+/** The user's choice in this browser, the same in all tabs, and how to change it. */
 export function useNotificationChoice() {
   const { id } = useUser()
   const [choice, setChoice] = useState(() => readChoice(id))
   useEffect(() => {
     const read = () => setChoice(readChoice(id))
     listeners.add(read)
+    // The browser dispatches this in the other tabs.
+    const readOfOtherTab = ({ key }: StorageEvent) => {
+      if (key === nameFor(id)) read()
+    }
+    addEventListener('storage', readOfOtherTab)
     return () => {
       listeners.delete(read)
+      removeEventListener('storage', readOfOtherTab)
     }
   }, [id])
   const choose = (changes: Partial<NotificationChoice>) => {

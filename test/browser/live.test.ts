@@ -113,7 +113,12 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     for (const amount of [4_900, 5_100]) await payAt(service, (await charge(service, { amount })).uri)
     const readShown = async () => await page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown)
     await expect.poll(readShown).toEqual(['Payment of R$51.00'])
-    await page.getByRole('switch', { name: 'Show desktop notifications' }).click()
+    // The choice is that of all tabs: only one of them notifies.
+    const other = await context.newPage()
+    await other.goto(page.url())
+    await other.getByRole('switch', { name: 'Show desktop notifications' }).click()
+    await page.getByRole('switch', { name: 'Show desktop notifications', checked: false }).waitFor()
+    await other.close()
     expect(pageErrors).toEqual([])
   })
 
