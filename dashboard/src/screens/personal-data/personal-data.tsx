@@ -48,11 +48,15 @@ export default function PersonalData() {
     send: async (values) => save(await request<object>('POST', '/person/export', { document: values.document.trim() })),
   })
   const document = copy.values.document.trim()
+  const close = () => {
+    setConfirming(false)
+    erasure.clear()
+  }
   const erasure = useMutationForm({
     initialValues: { confirm: '' },
     send: async ({ confirm }) =>
       await request<ErasedPerson>('POST', '/person/erasure', { document, confirm: confirm.trim() }),
-    onSuccess: () => setConfirming(false),
+    onSuccess: close,
   })
   const documentInput = copy.input('document')
   return (
@@ -93,11 +97,7 @@ export default function PersonalData() {
       <Confirm
         title={t.eraseTitle}
         isOpen={isConfirming}
-        onClose={() => {
-          setConfirming(false)
-          erasure.clear()
-          erasure.reset()
-        }}
+        onClose={close}
         confirm={t.erase}
         isDangerous
         action={erasure}
