@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
@@ -161,6 +162,20 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await page.getByText('Interrupted', { exact: true }).waitFor()
     await page.getByText('the bank did not answer').waitFor()
     await checkScreen('interrupted')
+
+    // A failed read is repeated on a click only.
+    let reads = 0
+    await page.route('**/reconciliation/requested/*', async (route) => {
+      reads += 1
+      await route.fulfill({ status: 502 })
+    })
+    await go(`/reconciliation?requested=${randomUUID()}`)
+    await page.getByRole('alert').getByRole('button', { name: 'Try again' }).waitFor()
+    await sleep(2_500)
+    expect(reads).toBe(1)
+    await page.getByRole('alert').getByRole('button', { name: 'Try again' }).click()
+    await expect.poll(() => reads).toBe(2)
+    await page.unrouteAll({ behavior: 'wait' })
     expect(pageErrors).toEqual([])
   })
 

@@ -19,7 +19,8 @@ export function RequestedRunNotice({ id, onClose }: { id: string; onClose: () =>
   const requested = useQuery({
     queryKey: ['reconciliation-requested', id],
     queryFn: async () => await request<RequestedRunView>('GET', `/reconciliation/requested/${id}`),
-    refetchInterval: ({ state }) => (state.data?.isUnderWay === false ? false : 1_000),
+    // Not after a failed first read: the notice has a button to try again, unless that cannot help.
+    refetchInterval: ({ state }) => ((state.data ? state.data.isUnderWay : state.status === 'pending') ? 1_000 : false),
   })
   const isDone = requested.data?.isUnderWay === false
   useEffect(() => {
