@@ -1,4 +1,5 @@
 import { empty, type Reads, type Sql, sql } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
 
 /** How the transactions of a customer are recognized. */
 export type CustomerKey = 'document' | 'email'
@@ -38,6 +39,8 @@ export type CustomerTotals = {
   amount_returned: number
   first_at: Date | null
   last_at: Date | null
+  /** The customer has more than {@link totaledMax} transactions. */
+  covers_only_newest: boolean
 }
 
 type Customer = { merchantId: string; by: CustomerKey; value: string }
@@ -60,11 +63,11 @@ export async function sumTransactions(db: Reads, customer: Customer): Promise<Cu
          on refunds.merchant_id = ${customer.merchantId} and refunds.transaction_id = newest.id
        where newest.amount_paid is not null and refunds.status = 'REFUNDED') as amount_refunded,
       (select created_at from transactions where ${isOf(customer)} order by created_at limit 1) as first_at,
-      max(created_at) as last_at
+      max(created_at) as last_at,
+      exists (select from transactions where ${isOf(customer)} offset ${totaledMax}) as covers_only_newest
     from newest`)
-  return (
-    row ?? { count: 0, paid: 0, amount_paid: 0, amount_refunded: 0, amount_returned: 0, first_at: null, last_at: null }
-  )
+  assert(row, 'an aggregate has one row')
+  return row
 }
 
 export type CustomerTransaction = {

@@ -34,7 +34,7 @@ export async function findCustomer(
     ...known,
     totals: {
       ...{ paid: sums.paid, amountPaid: sums.amount_paid, amountRefunded: sums.amount_refunded },
-      ...{ amountReturned: sums.amount_returned, isOfNewest: sums.count === store.totaledMax },
+      ...{ amountReturned: sums.amount_returned, coversOnlyNewest: sums.covers_only_newest },
       firstAt: sums.first_at?.toISOString() ?? null,
       lastAt: sums.last_at?.toISOString() ?? null,
     },

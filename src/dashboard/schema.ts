@@ -133,7 +133,7 @@ export const CustomerView = Type.Object({
   totals: OrNull(
     Type.Object({
       ...{ paid: Count, amountPaid: Cents, amountRefunded: Cents, amountReturned: Cents },
-      ...{ isOfNewest: Flag, firstAt: OrNull(Time), lastAt: OrNull(Time) },
+      ...{ coversOnlyNewest: Flag, firstAt: OrNull(Time), lastAt: OrNull(Time) },
     }),
   ),
   ...{ total: Count, totalPages: Count },

@@ -136,7 +136,7 @@ describe('a record', () => {
     await eventually(async () => (await read()).totals?.amountRefunded === 2_000)
     expect(await read()).toMatchObject({
       ...{ name: 'Rita Lobo', document: '74697131401', email: 'rita@example.com', isErased: false, total: 2 },
-      totals: { paid: 1, amountPaid: 5_000, amountRefunded: 2_000, amountReturned: 0, isOfNewest: false },
+      totals: { paid: 1, amountPaid: 5_000, amountRefunded: 2_000, amountReturned: 0, coversOnlyNewest: false },
       data: [{ id: second.id }, { id }],
     })
     expect(await read('?by=email')).toMatchObject({ total: 1, data: [{ id }] })

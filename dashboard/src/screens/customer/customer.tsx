@@ -64,7 +64,7 @@ type Totals = NonNullable<CustomerView['totals']>
 function Totals({ customer, totals }: { customer: CustomerView; totals: Totals }) {
   const t = useText(words)
   const format = useFormat()
-  const { paid, amountPaid, amountRefunded, amountReturned, firstAt, lastAt, isOfNewest } = totals
+  const { paid, amountPaid, amountRefunded, amountReturned, firstAt, lastAt, coversOnlyNewest } = totals
   const date = (at: string | null) => (at === null ? '–' : format.date(at))
   const ago = (at: string | null) => (at === null ? '' : format.fromNow(at))
   return (
@@ -83,7 +83,7 @@ function Totals({ customer, totals }: { customer: CustomerView; totals: Totals }
         <Tile label={t.first} value={date(firstAt)} note={ago(firstAt)} />
         <Tile label={t.last} value={date(lastAt)} note={ago(lastAt)} />
       </SimpleGrid>
-      {isOfNewest && (
+      {coversOnlyNewest && (
         <Text size="xs" c="dimmed">
           {t.ofNewest}
         </Text>
