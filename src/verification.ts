@@ -248,7 +248,8 @@ export function observeVerification({ db, clock, registry }: { db: Db; clock: Cl
     async collect() {
       const freeze = await showPayoutFreeze(db)
       this.reset()
-      if (freeze) this.set({ since: freeze.engagedAt, reason: freeze.needsChecks ? 'database_loss' : 'other' }, 1)
+      if (freeze)
+        this.set({ since: freeze.engagedAt, reason: freeze.needsDataLossChecks ? 'database_loss' : 'other' }, 1)
       else this.set(0)
     },
   })

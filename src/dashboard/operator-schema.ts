@@ -25,7 +25,7 @@ const ClientName = Type.Object({ clientId: Text, name: Text })
 /** `reasons` are those of `reason`. The code is null if a person wrote it; `at` is the moment that it names. */
 const FreezeReasonView = Type.Object({ text: Text, code: OrNull(Type.Enum([...freezeReasonCodes])), at: OrNull(Time) })
 const PayoutFreeze = OrNull(
-  Type.Object({ reason: Text, reasons: Type.Array(FreezeReasonView), engagedAt: Time, needsChecks: Flag }),
+  Type.Object({ reason: Text, reasons: Type.Array(FreezeReasonView), engagedAt: Time, needsDataLossChecks: Flag }),
 )
 const Verification = Type.Object({ at: Time, tookMs: Type.Number() })
 /** The last verifications of the whole ledger and of its recent changes. */

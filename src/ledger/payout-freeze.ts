@@ -83,7 +83,7 @@ export async function freezeRestored(
  * @param reason by default the reason of the freeze
  * @param engagedAt the freeze that the operator has read about; by default whichever is active
  * @param breaches how many violations the verification of the ledger still found; for the audit log
- * @param isChecked the operator confirms {@link checksAfterLostCommits}; only needed after the database lost commits
+ * @param isChecked the operator confirms {@link dataLossChecks}; only needed after the database lost commits
  * @throws {AppError} `release_not_possible` without that confirmation: money that has left could be sent again; or
  *   because another freeze is active
  */
@@ -113,7 +113,7 @@ export async function releasePayouts(
     const details = {
       reason: (reason ?? released.reason).slice(0, reasonMax),
       breaches,
-      ...(view.needsChecks && { isChecked }),
+      ...(view.needsDataLossChecks && { isChecked }),
     }
     await recordAction(tx, { by, action: 'payouts.release', details, now })
     return view
@@ -122,7 +122,7 @@ export async function releasePayouts(
 
 /** @throws {AppError} `release_not_possible` if the freeze needs the confirmation, with the list of what to check */
 export function assertChecked(payoutFreeze: PayoutFreezeView, isChecked: boolean): void {
-  if (!payoutFreeze.needsChecks || isChecked) return
+  if (!payoutFreeze.needsDataLossChecks || isChecked) return
   throw refusal('release_not_possible', 'not_checked', listChecks(payoutFreeze), { field: 'isChecked' })
 }
 
@@ -139,8 +139,8 @@ function toView(row: PayoutFreezeRow) {
     reason: row.reason,
     reasons: toFreezeReasons(row.reason),
     engagedAt: row.engaged_at.toISOString(),
-    /** The database lost commits: the release needs the confirmation of {@link checksAfterLostCommits}. */
-    needsChecks: row.reason.includes(lossReason),
+    /** The database lost commits: the release needs the confirmation of {@link dataLossChecks}. */
+    needsDataLossChecks: row.reason.includes(lossReason),
   }
 }
 
@@ -193,7 +193,7 @@ function writeRestoredReason(backupOf: string): string {
 }
 
 /** What a person checks before payouts are released after the database lost commits. The dashboard lists the same. */
-const checksAfterLostCommits = [
+const dataLossChecks = [
   'End the old server: if it still runs, another service may still be writing to it.',
   'The PSP may have sent withdrawals and refunds that the database lost. Compare the account with the PSP for the time since then: `npx guiche reconcile list --open` lists them as soon as the lists were compared, ten minutes after the data loss at the earliest.',
   'Decide on these discrepancies, so that no balance includes money that was already sent.',
@@ -207,7 +207,7 @@ function listChecks({ engagedAt, reason }: PayoutFreezeView): string {
   return [
     `Nothing is released yet. Payouts are frozen since ${engagedAt}: ${reason}`,
     'Check first:',
-    ...checksAfterLostCommits.map((check, index) => `  ${index + 1}. ${check}`),
+    ...dataLossChecks.map((check, index) => `  ${index + 1}. ${check}`),
     'Then release with --checked.',
   ].join('\n')
 }

@@ -124,7 +124,7 @@ it('freezes payouts and reads the lists again when the database becomes an older
     status: 422,
     body: { code: 'release_not_possible', errors: [{ field: 'isChecked', code: 'not_checked' }] },
   })
-  expect(await showPayoutFreeze(database.db)).toMatchObject({ needsChecks: true })
+  expect(await showPayoutFreeze(database.db)).toMatchObject({ needsDataLossChecks: true })
   expect((await release({ reason: 'All of it was checked', isChecked: true })).status).toBe(200)
   expect(await showPayoutFreeze(database.db)).toBeNull()
 })

@@ -114,13 +114,13 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
         confirm={active ? t.release : t.engage}
         isDangerous={active === null}
         action={act}
-        isReady={act.values.reason.trim().length >= 3 && (act.values.isChecked || !active?.needsChecks)}
+        isReady={act.values.reason.trim().length >= 3 && (act.values.isChecked || !active?.needsDataLossChecks)}
       >
         <Text size="sm">{active ? t.releaseLead : t.engageLead}</Text>
-        {active?.needsChecks && (
+        {active?.needsDataLossChecks && (
           <>
             <List type="ordered" size="sm" spacing="xs">
-              {t.checksAfterLostCommits.map((check) => (
+              {t.dataLossChecks.map((check) => (
                 <List.Item key={check}>{check}</List.Item>
               ))}
             </List>

@@ -14,7 +14,7 @@ export const words = texts({
       'Withdrawals and refunds stop until someone lifts the freeze. What was already sent to the PSP continues. Payments still come in.',
     release: 'Lift the payout freeze',
     releaseLead: 'Everything that waits is sent within seconds. Lift the freeze only when you know why it was set.',
-    checksAfterLostCommits: [
+    dataLossChecks: [
       'The old database server no longer runs. Otherwise another service may still write to it.',
       'The PSP may have sent withdrawals and refunds that the database lost. The account was compared with the PSP for the time since then: see Reconciliation, ten minutes after the data loss at the earliest.',
       'All discrepancies of that comparison are decided, so that no balance includes money that was already sent.',
@@ -73,7 +73,7 @@ export const words = texts({
       'Saques e devoluções param até alguém desbloquear as saídas. O que já foi enviado ao PSP continua. Os pagamentos continuam entrando.',
     release: 'Desbloquear saídas',
     releaseLead: 'Tudo o que aguarda é enviado em segundos. Desbloqueie só quando souber o motivo do bloqueio.',
-    checksAfterLostCommits: [
+    dataLossChecks: [
       'O servidor antigo do banco de dados não está mais no ar. Caso contrário, outro serviço ainda pode gravar nele.',
       'O PSP pode ter enviado saques e devoluções que o banco de dados perdeu. A conta foi comparada com o PSP desde então: veja Conciliação, no mínimo dez minutos depois da perda de dados.',
       'Todas as divergências dessa comparação foram decididas, para que nenhum saldo inclua dinheiro já enviado.',
