@@ -5,7 +5,7 @@ import { type ActionSearch, findIdAt, findRange, type NamedAction, searchActions
 /** The entries that one read with filters searches, in about 10 ms. The next read continues where it ended. */
 const readMax = 20_000
 /** Entries that are written at the same time get ids in another order than times; clocks of nodes differ as well. */
-export const disorderMs = 60 * 60_000
+export const idOrderToleranceMs = 60 * 60_000
 const rowsAtOnce = 1_000
 
 /**
@@ -19,8 +19,8 @@ export async function readActions(
 ): Promise<{ rows: NamedAction[]; next: number | null }> {
   const { from, until } = filters
   const isSearch = Object.values(filters).some((filter) => filter !== null)
-  const after = from === null ? 0 : await findIdAt(reads, new Date(from.getTime() - disorderMs))
-  const end = until === null ? null : await findIdAt(reads, new Date(until.getTime() + disorderMs))
+  const after = from === null ? 0 : await findIdAt(reads, new Date(from.getTime() - idOrderToleranceMs))
+  const end = until === null ? null : await findIdAt(reads, new Date(until.getTime() + idOrderToleranceMs))
   const before = requested !== null && end !== null ? Math.min(requested, end) : (requested ?? end)
   const rangeMax = isSearch ? readMax : limit
   const { oldest, count } = await findRange(reads, { before, after, limit: rangeMax })

@@ -12,7 +12,7 @@ import { decideProposal, listProposals } from '../operator/proposals.ts'
 import { type ClientName, findClientNames } from '../operator/suspense-store.ts'
 import { proposalKinds } from '../proposal-kinds.ts'
 import type { ProposalKind } from '../proposals/decide.ts'
-import { disorderMs } from './audit.ts'
+import { idOrderToleranceMs } from './audit.ts'
 import { findIdAt, listActionsToNotice } from './audit-store.ts'
 import { DataOf, NoticeView, ProposalView, StateView } from './schema.ts'
 
@@ -23,8 +23,9 @@ const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 const access = { permission: 'withdrawal.approve' } as const
 
 /**
- * Actions that every admin should notice, whoever at the operator did them: changes of who may move how much money, who
- * may sign in, and who has a client secret.
+ * Actions that every admin should notice, whoever at the operator did them: new withdrawal limits, access that is given,
+ * changed or restored, and a second factor that was locked after wrong codes. Access that is only taken away needs no
+ * notice.
  */
 const noticedActions: ActionName[] = [
   'withdrawal.limits',
@@ -53,7 +54,7 @@ export function registerProposalRoutes(app: Server, deps: Deps): void {
     async (request) => {
       if (userOf(request).merchant) return { data: [] }
       const since = new Date(deps.clock.now().getTime() - noticedMs)
-      const from = await findIdAt(deps.db, new Date(since.getTime() - disorderMs))
+      const from = await findIdAt(deps.db, new Date(since.getTime() - idOrderToleranceMs))
       const rows = await listActionsToNotice(deps.db, { actions: noticedActions, since, from, limit: noticedMax })
       const clients = await findClientNames(
         deps.db,
