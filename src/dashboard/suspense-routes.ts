@@ -30,7 +30,10 @@ const TransactionId = Type.String({ format: 'uuid-any' })
 const reading = { access: { permission: 'reconciliation.read' } } as const
 const deciding = { access: { permission: 'reconciliation.decide' } } as const
 
-/** Payments in suspense: list them, attribute them to a transaction, send them back. For the operator only. */
+/**
+ * Payments in suspense: list and show them, preview, make and reverse an attribution, and return them to the payer. For
+ * the operator only.
+ */
 export function registerSuspenseRoutes(app: Server, deps: Deps): void {
   registerReading(app, deps)
   registerDecisions(app, deps)

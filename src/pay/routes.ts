@@ -65,7 +65,7 @@ export async function registerPayRoutes(app: Server, deps: PayDeps): Promise<voi
 
 function registerPage(app: Server, deps: PayDeps): void {
   const watch = createWatch(deps)
-  // Before the hook that cuts the streams that are still open.
+  // Ends the streams: a stop aborts those that are still open a moment later.
   app.addHook('preClose', watch.stop)
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
   registerFiles(app, deps)

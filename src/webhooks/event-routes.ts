@@ -30,7 +30,7 @@ type Deps = { db: Db; reads: Reads; loadRecords: LoadRecords; described: Describ
 export function registerEventRoutes(app: Server, deps: Deps): void {
   const views = toEventViews(deps.described)
   const watch = createFeedWatch({ db: deps.db, log: app.log })
-  // Before the hook that cuts the connections that are still open.
+  // Answers the requests that wait, so that a stop does not last until their `wait` ends.
   app.addHook('preClose', watch.stop)
 
   app.get(
@@ -107,7 +107,10 @@ async function sendFeed(deps: Deps, watch: FeedWatch, { caller, query, reply }: 
   return sendJson(reply, `{"data":[${data.join()}],"next":"${page.next}","hasMore":${page.hasMore}}`)
 }
 
-/** Waits until an event matches, or for `ms`. Events that do not match are read once. */
+/**
+ * Reads a page. If it is empty and the feed has no more events, waits up to `ms` for one that matches. Waits less if too
+ * many requests wait, the client disconnects or the service stops. Events that do not match are read once.
+ */
 async function readOrWait(
   deps: Deps,
   watch: FeedWatch,
@@ -133,7 +136,7 @@ async function buildAll(loadRecords: LoadRecords, events: EventToSend[]): Promis
 }
 
 function sendJson(reply: FastifyReply, text: string | Buffer): FastifyReply {
-  // As bytes, it is sent as it is: the webhook has the same.
+  // As bytes, so that Fastify does not serialize it again: the webhook has exactly the same body.
   return reply.type('application/json; charset=utf-8').send(Buffer.from(text))
 }
 
