@@ -26,7 +26,7 @@ export function CopyAction({ value, label, isSmall = false }: { value: string; l
   )
 }
 
-/** A button with a text on it that copies another text and confirms it for a moment. */
+/** A button with a label that copies a text. */
 export function CopyTextButton({ value, label }: { value: string; label: string }) {
   const t = useText(words)
   return (

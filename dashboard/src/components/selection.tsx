@@ -36,7 +36,10 @@ export type Selection<Row> = {
   choose: (rows: Row[]) => void
 }
 
-/** A selected row stays selected while the list changes, as long as it is shown and can be selected. */
+/**
+ * A selected row stays selected while the list changes. If it is not in the list for a time, or cannot be selected, it
+ * is selected again afterwards, unless another choice was made meanwhile.
+ */
 export function useSelection<Row>(selectable: Row[], keyOf: (row: Row) => string): Selection<Row> {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   return {
@@ -131,7 +134,7 @@ export function SelectedList({ rows }: { rows: { key: string; content: ReactNode
   )
 }
 
-/** The sum of the selected amounts, of their fees, and of both. Shown only with fees: the title has the amounts. */
+/** The sums of the selected amounts and of their fees, and the total. Only with fees: the title has the amounts. */
 export function SelectedSums({ amount, fee, feeReturned = 0 }: { amount: number; fee: number; feeReturned?: number }) {
   const t = useText(words)
   const { money } = useFormat()

@@ -172,7 +172,7 @@ function Accounts({ label, of, isShort }: { label: string; of: LedgerView['accou
                 {t.accountNames[account][1]}
               </Text>
             </Table.Td>
-            <Table.Td ta="right" style={{ whiteSpace: 'nowrap' }}>
+            <Table.Td ta="right" pl="sm" style={{ whiteSpace: 'nowrap' }}>
               {format.money(of[account])}
             </Table.Td>
           </Table.Tr>

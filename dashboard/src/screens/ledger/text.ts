@@ -9,7 +9,7 @@ const accountsEn: Record<Account, [name: string, meaning: string]> = {
   fees: ['Fees', 'what the operator has earned'],
   suspense: ['Suspense', 'received but not yet attributed to a charge'],
   debt: ['Owed', 'money that had to be taken back after it was spent'],
-  acquirer: ['At the PSPs', 'what the PSPs hold for all of the above, with a minus: together it makes zero'],
+  acquirer: ['At the PSPs', 'what the PSPs hold for all of the above, as a negative amount: the total is zero'],
 }
 
 const accountsPt: Record<Account, [name: string, meaning: string]> = {
@@ -19,7 +19,7 @@ const accountsPt: Record<Account, [name: string, meaning: string]> = {
   fees: ['Tarifas', 'o que o operador recebeu'],
   suspense: ['Conta transitória', 'recebido e ainda não conciliado com uma cobrança'],
   debt: ['Dívida', 'valores que precisaram ser retirados depois de gastos'],
-  acquirer: ['Nos PSPs', 'o que está nos PSPs e cobre tudo acima, com sinal de menos: a soma dá zero'],
+  acquirer: ['Nos PSPs', 'o que está nos PSPs e cobre tudo acima, como valor negativo: o total é zero'],
 }
 
 type AccountNames = Record<Account, [name: string, meaning: string]>

@@ -33,7 +33,7 @@ import { words } from './text.ts'
 
 const states = ['pending', 'waiting', 'delivered', 'exhausted', 'gone', 'canceled']
 
-/** The webhook deliveries of all merchants; or of one, with its receivers and buttons to resend them. */
+/** The webhook deliveries of all merchants; or of one, with its receivers and buttons to resend deliveries. */
 export default function Webhooks() {
   const client = useClient()
   return client === null ? <OperatorWebhooks /> : <MerchantWebhooks client={client} />
