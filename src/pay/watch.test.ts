@@ -48,6 +48,17 @@ it('ends the stream of a transaction that is not there, and polls again for a la
   await watch.stop()
 })
 
+it('leaves a stream open that opens during a poll, until the next one', async () => {
+  const watch = createWatch({ db: database.db, clock, log: pino({ level: 'silent' }) })
+  // The first begins a poll. The transaction of neither exists.
+  const [first, second] = [watch.open(waiting(), 'a'), watch.open(waiting(), 'a')]
+  await first?.toArray()
+  const firstEndedAt = performance.now()
+  await second?.toArray()
+  expect(performance.now() - firstEndedAt).toBeGreaterThan(500)
+  await watch.stop()
+})
+
 it('continues while the database is unavailable, logs that, and can still be stopped', async () => {
   let failures = 0
   const log = pino(

@@ -40,10 +40,11 @@ export function createWatch(
   const polling = createPolling({
     isNeeded: () => watchers.size > 0,
     poll: async () => {
-      const ids = new Set([...watchers].map(({ id }) => id))
-      const rows = await findPaymentStates(db, [...ids])
+      // A stream that opens during the query is not among these: it would seem to have no transaction.
+      const present = [...watchers]
+      const rows = await findPaymentStates(db, [...new Set(present.map(({ id }) => id))])
       const rowsById = new Map(rows.map((row) => [row.id, row]))
-      for (const watcher of watchers) notify(watcher, rowsById.get(watcher.id), clock.now())
+      for (const watcher of present) notify(watcher, rowsById.get(watcher.id), clock.now())
     },
     onError: (error) => log.error({ err: error }, 'payment pages could not be notified'),
     pauseMs: () => pollEveryMs,
