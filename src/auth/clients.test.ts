@@ -4,6 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import type { Db } from '../db/sql.ts'
 import { newSecretKey, parseSecretKey, type SecretKey } from '../lib/secrets.ts'
 import { createMerchant } from '../merchant.ts'
+import { createClient } from '../operator/clients.ts'
 import { authenticateClient, revokeClient } from './clients.ts'
 
 let database: TestDatabase
@@ -34,4 +35,17 @@ it('a secret that is revoked just before the client is read authenticates nobody
     },
   }
   expect(await authenticateClient({ db: revoking, clock, key }, credentials)).toBeNull()
+})
+
+it('creates one client when two requests for the same id arrive at once', async () => {
+  const deps = { db: database.db, clock: manualClock(), key: parseSecretKey(newSecretKey()) as SecretKey }
+  const input = { name: 'A shop', scopes: [], clientId: 'twice', by: { actor: 'cli:ana' as const } }
+  const create = async () => await createClient({ ...deps, hasProvider: false }, input)
+  const outcomes = await Promise.allSettled([create(), create()])
+  expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+  const refused = outcomes.find((outcome) => outcome.status === 'rejected')
+  expect(refused?.reason).toMatchObject({
+    code: 'validation_failed',
+    message: expect.stringMatching(/twice already exists/),
+  })
 })

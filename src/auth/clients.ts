@@ -5,7 +5,7 @@ import { endSecrets } from '../db/secrets.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { type Cell, clientIdPrefix } from '../lib/cell.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError, refusal } from '../lib/errors.ts'
+import { AppError, type FieldErrorCode, refusal } from '../lib/errors.ts'
 import { keyedHash, keyedHashes, newSecret, newUuid, type SecretKey } from '../lib/secrets.ts'
 import { findCell } from './cell.ts'
 import type { Scope } from './scopes.ts'
@@ -18,7 +18,11 @@ const overlapMsDefault = 24 * 60 * 60 * 1000
 
 export type NewClient = { merchantId: string; clientId: string; clientSecret: string }
 
-/** Registers a client with its first secret, which is returned here and stored only as a hash. */
+/**
+ * Registers a client with its first secret, which is returned here and stored only as a hash.
+ *
+ * @throws {AppError} `validation_failed` if another client has the id
+ */
 export async function registerClient(
   tx: Tx,
   { clock, key }: Pick<Deps, 'clock' | 'key'>,
@@ -28,13 +32,19 @@ export async function registerClient(
   const clientId = input.clientId ?? clientIdPrefix(await findCell(tx)) + randomBytes(12).toString('hex')
   const clientSecret = newSecret()
   const now = clock.now()
-  await store.insertClient(tx, {
+  const isInserted = await store.insertClient(tx, {
     merchant_id: merchantId,
     client_id: clientId,
     name: input.name,
     scopes: input.scopes,
     created_at: now,
   })
+  if (!isInserted)
+    throw refusedClientId(
+      'duplicate',
+      'is taken by another client',
+      `The client ${clientId} already exists. \`npx guiche client rotate-secret ${clientId}\` gives it a new secret.`,
+    )
   await store.insertClientSecret(tx, {
     merchantId,
     id: newUuid(),
@@ -189,6 +199,10 @@ export async function findKnownClient(
   const client = await store.findClient(db, clientId, clock.now())
   if (!client) throw unknownClient()
   return client
+}
+
+export function refusedClientId(code: FieldErrorCode, message: string, detail: string): AppError {
+  return new AppError('validation_failed', { detail, fields: [{ field: 'clientId', code, message }] })
 }
 
 export function unknownClient(): AppError {

@@ -19,13 +19,16 @@ const clientColumns = sql`
 /** A client, and whether it has a valid secret. A revoked client has none, and all its tokens are refused. */
 export type KnownClient = ClientRow & { has_secret: boolean }
 
+/** False if another client has the same id. */
 export async function insertClient(
   tx: Tx,
   client: Omit<ClientRow, 'not_before' | 'moved_to_cell' | 'moved_to_address'>,
-): Promise<void> {
-  await tx.query(sql`
+): Promise<boolean> {
+  const rows = await tx.query(sql`
     insert into clients (merchant_id, client_id, name, scopes, created_at)
-    values (${client.merchant_id}, ${client.client_id}, ${client.name}, ${client.scopes}, ${client.created_at})`)
+    values (${client.merchant_id}, ${client.client_id}, ${client.name}, ${client.scopes}, ${client.created_at})
+    on conflict (client_id) do nothing returning client_id`)
+  return rows.length > 0
 }
 
 export async function listClients(db: Db | Tx, now: Date): Promise<KnownClient[]> {

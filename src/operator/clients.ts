@@ -1,11 +1,10 @@
 import { type By, recordAction } from '../audit/record.ts'
-import { rotateClientSecret } from '../auth/clients.ts'
+import { refusedClientId, rotateClientSecret } from '../auth/clients.ts'
 import type { Scope } from '../auth/scopes.ts'
-import { findClient, type KnownClient } from '../auth/store.ts'
+import type { KnownClient } from '../auth/store.ts'
 import type { Db } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { createMerchant } from '../merchant.ts'
 import { rotateWebhookSecret } from '../webhooks/secrets.ts'
@@ -24,16 +23,10 @@ export async function createClient(
 ) {
   const { db, clock, hasProvider } = deps
   if (hasProvider && clientId === undefined)
-    throw refuse(
+    throw refusedClientId(
       'required',
       'must be the client id at the external provider',
       'AUTH_ISSUER is set: give the id that the client has at that provider.',
-    )
-  if (clientId !== undefined && (await findClient(db, clientId, clock.now())))
-    throw refuse(
-      'duplicate',
-      'is taken by another client',
-      `The client ${clientId} already exists. \`npx guiche client rotate-secret ${clientId}\` gives it a new secret.`,
     )
   const { clientSecret, ...created } = await db.transaction(async (tx) => {
     const made = await createMerchant(tx, deps, { name, scopes, ...(clientId && { clientId }), madeBy: by.actor })
@@ -50,8 +43,8 @@ type Rotation = { client: KnownClient; of: 'client' | 'webhook'; id?: string; ov
 /**
  * Gives a client a new secret, or a new one that signs its webhooks. The former one is valid during the overlap.
  *
- * @param id of the new secret; with that of the current one, its rotation is repeated
- * @throws {AppError} `change_not_possible` if a former secret has it
+ * @param id of the new secret. If the current secret has this id, its rotation is repeated
+ * @throws {AppError} `change_not_possible` if a former secret has this id
  */
 export async function rotateSecret(
   deps: Deps,
@@ -84,8 +77,4 @@ export function toClientView(row: KnownClient) {
         : { cell: row.moved_to_cell, address: row.moved_to_address },
     tokensRefusedBefore: row.not_before?.toISOString() ?? null,
   }
-}
-
-function refuse(code: FieldErrorCode, message: string, detail: string): AppError {
-  return new AppError('validation_failed', { detail, fields: [{ field: 'clientId', code, message }] })
 }
