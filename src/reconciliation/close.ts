@@ -56,6 +56,7 @@ export async function closeDay(
     acquirer,
     day,
     keepsTransfers = false,
+    stopping,
     ...more
   }: {
     acquirer: Acquirer
@@ -69,17 +70,20 @@ export async function closeDay(
 ): Promise<Closed> {
   assertDayIsOver(day, await findClosingTime(deps))
   const window = windowOf(day)
-  const run = await reconcile(deps, { acquirer, kind: 'daily', window, ...more })
+  const seen = await findStatement(deps.db, { acquirer: acquirer.name, day })
+  const run = await reconcile(deps, { acquirer, kind: 'daily', window, ...more, ...(stopping && { stopping }) })
   if (run.state === 'interrupted') return { state: 'interrupted', error: run.error ?? 'it was interrupted' }
-  const content = await runWithoutTimeout(
+  const described = await runWithoutTimeout(
     deps.db,
-    { stopping: more.stopping, readOnly: true },
+    { stopping, readOnly: true },
     async (tx) => await describe(tx, { day, run, keepsTransfers, now: await findClosingTime({ ...deps, db: tx }) }),
   )
-  return await deps.db.transaction(async (tx) => {
+  const closed = await deps.db.transaction(async (tx) => {
     await lockClosing(tx, acquirer.name)
-    return await sign(tx, deps, { content, run })
+    return await sign(tx, deps, { ...described, run, seen })
   })
+  // What this run has read may be older than the version that another process has signed meanwhile.
+  return closed ?? (await closeDay(deps, { acquirer, day, keepsTransfers, ...(stopping && { stopping }) }))
 }
 
 /** The earlier of this machine's time and PostgreSQL's: a day that is not over by one of them is not closed. */
@@ -99,13 +103,16 @@ export function assertDayIsOver(day: string, now: Date): void {
   if (to > now) throw invalid('not_over', `is not over in Brasília: ${from}`)
 }
 
+/** `dayBefore`: the statement whose closing balances are the opening balances of the content. */
+type Described = { content: Content; dayBefore: StatementRow | null }
+
 async function describe(
   tx: Tx,
   { day, run, keepsTransfers, now }: { day: string; run: RunResult; keepsTransfers: boolean; now: Date },
-): Promise<Content> {
+): Promise<Described> {
   const { acquirer, window, foundIds, totals } = run
-  const dayBeforeRow = await findStatement(tx, { acquirer, day: dayBefore(day) })
-  const before = dayBeforeRow && readStatement(dayBeforeRow)
+  const beforeRow = await findStatement(tx, { acquirer, day: dayBefore(day) })
+  const before = beforeRow && readStatement(beforeRow)
   // Without a closed day before, all earlier transfers are added up, once.
   const ledgerClosing =
     before?.ledgerSide.closing ??
@@ -119,26 +126,29 @@ async function describe(
   const transfers =
     (former && readStatement(former).transfers) ?? (isRecording ? null : await hashTransfers(tx, window))
   const differences = await listDiscrepanciesOf(tx, { acquirer, ids: foundIds, ...window })
-  return toContent({ acquirer, day, window, moved, opening, totals, dated, transfers, differences })
+  const content = toContent({ acquirer, day, window, moved, opening, totals, dated, transfers, differences })
+  return { content, dayBefore: beforeRow }
 }
 
+/** Null if the day has got another version since `seen`, with different content. */
 async function sign(
   tx: Tx,
   { clock, key }: CloseDeps,
-  { content, run }: { content: Content; run: RunResult },
-): Promise<Closed> {
+  { content, dayBefore, run, seen }: Described & { run: RunResult; seen: StatementRow | null },
+): Promise<Closed | null> {
   const { acquirer, day } = content
   const former = await findStatement(tx, { acquirer, day })
   const earlier = former && readStatement(former)
   if (former && earlier && hasSameContent(earlier, content))
     return { state: 'closed', statement: earlier, jws: former.statement, sha256: former.sha256, isNew: false }
+  if (former?.version !== seen?.version) return null
   const now = await findClosingTime({ db: tx, clock })
   const statement: Statement = {
     ...content,
     version: (former?.version ?? 0) + 1,
     signedAt: now.toISOString(),
     former: former && { version: former.version, sha256: former.sha256 },
-    dayBefore: await findDayBefore(tx, content),
+    dayBefore: dayBefore && { day: dayBefore.day, version: dayBefore.version, sha256: dayBefore.sha256 },
     changes: former && earlier && changesSince(earlier, content, await findPostedSince(tx, run, former)),
     audit: await findAuditHead(tx),
   }
@@ -147,11 +157,6 @@ async function sign(
   const { version } = statement
   await insertStatement(tx, { acquirer, day, version, signed_at: now, statement: jws, sha256, runId: run.runId })
   return { state: 'closed', statement, jws, sha256, isNew: true }
-}
-
-async function findDayBefore(tx: Tx, { acquirer, day }: Content): Promise<Statement['dayBefore']> {
-  const row = await findStatement(tx, { acquirer, day: dayBefore(day) })
-  return row && { day: row.day, version: row.version, sha256: row.sha256 }
 }
 
 async function findPostedSince(tx: Tx, { acquirer, window }: RunResult, former: StatementRow): Promise<Amount> {
