@@ -83,7 +83,8 @@ export async function closeDay(
     return await sign(tx, deps, { ...described, run, seen })
   })
   // What this run has read may be older than the version that another process has signed meanwhile.
-  return closed ?? (await closeDay(deps, { acquirer, day, keepsTransfers, ...(stopping && { stopping }) }))
+  if (closed) return closed
+  return await closeDay(deps, { acquirer, day, keepsTransfers, runId: run.runId, ...(stopping && { stopping }) })
 }
 
 /** The earlier of this machine's time and PostgreSQL's: a day that is not over by one of them is not closed. */
