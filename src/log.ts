@@ -13,7 +13,7 @@ export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>): Logge
   const options = {
     level: config.logLevel,
     base: undefined,
-    // A safeguard in case one is logged by mistake.
+    // A safeguard, in case such data is logged by mistake.
     redact: {
       paths: ['*.authorization', '*.client_secret', '*.document', '*.email', '*.customer', '*.payer'],
       censor: '[redacted]',
@@ -57,7 +57,7 @@ type LogHook = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>
 
 /**
  * Warnings and errors are written immediately, before anything else can go wrong. During an outage of the database all
- * background work fails, item by item: one line a second has the number.
+ * background work fails, item by item: one line a second has the number of failures.
  */
 function createHook(output: { flush(): void } | null): LogHook {
   const logOutage = createCountedLine(({ log, ...line }: { log: Logger; reason: string; last: unknown }, count) =>

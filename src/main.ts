@@ -50,7 +50,7 @@ async function serve(): Promise<void> {
     stopOnSignals(starting, config, log)
     const service = await starting
     const isTerminal = config.logFormat === 'pretty'
-    // If logs are collected, only texts that are shown once are worth the welcome screen.
+    // Among collected log lines, the welcome screen is printed only when it has secrets that are shown once.
     if (isTerminal || service.newSandbox || service.firstAdminUrl)
       print(welcome(service, { ...config, isTerminal: process.stdout.isTTY }))
     if (!isTerminal) {

@@ -41,7 +41,7 @@ export function loopWaitMs(): number {
   return loop.isEnabled ? loop.lateMs : 0
 }
 
-/** From this wait on, whatever can wait gives way to requests. */
+/** With an average wait of at least this, requests come first: webhooks and background work become slower. */
 export const loopBusyMs = 5
 
 export function isLoopBusy(): boolean {

@@ -1,4 +1,4 @@
-/** A value of the roles claim, and what it gives. The first rule of the setting whose value the claim has counts. */
+/** Who has this value in the roles claim gets this role. If several rules match, the first of the setting applies. */
 export type RoleRule = {
   value: string
   role: string
@@ -57,7 +57,7 @@ export function readOidcSettings(
   const scopes = text('OIDC_SCOPES') ?? 'openid email profile'
   if (!scopes.split(' ').includes('openid')) errors.push('OIDC_SCOPES must include openid')
   return {
-    // As the provider names itself: a slash at its end belongs to the name.
+    // Unchanged, because a slash at its end is part of the issuer's identifier.
     issuer: text('OIDC_ISSUER') ?? issuer,
     clientId: required('OIDC_CLIENT_ID'),
     clientSecret: required('OIDC_CLIENT_SECRET'),

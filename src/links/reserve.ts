@@ -4,9 +4,10 @@ import { countLive, hasLinkCharge, insertLinkCharge, type LinkRow, lockLink } fr
 
 /**
  * Records a charge of a link before the acquirer is asked for it, under the idempotency key of its transaction. With a
- * stock it reserves one: the link is locked, so two customers never get the last one. Safe to repeat: while its
- * reservation is valid, or once its transaction exists, a request is accepted again whatever the state of the link, and
- * reserves nothing more.
+ * stock, the charge reserves one unit of it: the link is locked, so two customers never get the last unit.
+ *
+ * Safe to repeat: while its reservation is valid, or once its transaction exists, a request is accepted again whatever
+ * the state of the link, and reserves nothing more.
  */
 export async function reserveCharge(
   db: Db,

@@ -20,7 +20,7 @@ type CellFigures = {
   jobsGivenUp: number
   oldestDeliverySeconds: number
   otherCellPayments: number
-  /** The sums of balances that left for another cell, and that came from one, in cents. */
+  /** Per other cell, the sum of the balances that were moved to it, and of those that were moved from it. */
   moves: { direction: 'in' | 'out'; cell: Cell; cents: number }[]
 }
 
@@ -69,7 +69,7 @@ async function readText({ body }: Response): Promise<string | null> {
   let bytes = 0
   for await (const chunk of body ?? []) {
     bytes += chunk.length
-    // Leaving the loop cancels the rest.
+    // Leaving the loop cancels the download.
     if (bytes > bytesMax) return null
     chunks.push(chunk)
   }

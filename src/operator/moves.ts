@@ -24,7 +24,7 @@ type Deps = { db: Db; clock: Clock; cell: Cell | null }
  * 2. `proposeMoveOut`, and the approval of a second person: the balance leaves. The transfer has the id of the move.
  * 3. `exportMove`: a signed document of that transfer, as often as it is wanted.
  * 4. `proposeMoveIn` in the other cell, and an approval there: the balance arrives, under the same id, so it arrives once
- *    however often the document is read. Until then `exportMove` writes the document again, so the balance is not lost.
+ *    however often the document is read. If the document is lost, `exportMove` writes it again.
  */
 const MoveDocument = Type.Object({
   kind: Type.Literal('move'),
@@ -74,7 +74,7 @@ export async function proposeMoveOut(deps: Deps, { clientId, toClientId, ...entr
       code: 'invalid_value',
     })
   const { merchant_id: merchantId, moved_to_cell: otherCell } = client
-  // The command again, such as after a crash, is about the same move until somebody decides on it.
+  // If the command is repeated, for example after a crash, it is about the same move until somebody decides on it.
   const [open] = await listOpenProposals(deps.db, { kinds: ['entry.move_out'], merchantId, limit: 1 })
   const recordId = open?.record_id ?? newIdIn(cell)
   const about = { type: 'move_out', recordId, merchantId, otherCell, otherClientId: toClientId } as const
@@ -127,7 +127,7 @@ export async function proposeMoveIn(
   const cell = requireCell(deps)
   const content = await verifyStatement(jws, keys)
   if (!Value.Check(MoveDocument, content))
-    throw refuse('This is no document of a move: `npx guiche ledger move-document` writes one.', {
+    throw refuse('This is not the document of a move: `npx guiche ledger move-document` writes one.', {
       field: 'document',
       code: 'invalid',
     })

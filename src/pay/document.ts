@@ -36,10 +36,10 @@ type Document = {
   language: Language
   title: string
   style: string
-  /** Of the merchant; null for that of Guichê. */
+  /** The merchant's color; null for the color of Guichê. */
   color?: string | null
   head?: Html | null
-  /** The sites that may frame it, for the messages to them. */
+  /** The sites that may frame the page, separated by spaces: its script sends messages only to these. */
   origins?: string
   body: Html
   script?: string | null

@@ -83,7 +83,7 @@ function registerRoutes(app: Server, deps: LinkPageDeps): void {
   app.get('/l/:slug/logo.png', route, async (request, reply) => {
     const logo = await findLogo(deps.db, (await findShown(deps, request, reply)).merchant_id)
     if (!logo) throw new AppError('not_found')
-    // Its address changes with it.
+    // A new logo has a new address.
     return reply.type('image/png').header('cache-control', 'private, max-age=86400').send(logo)
   })
 

@@ -117,7 +117,7 @@ function registerFiles(app: Server, deps: PayDeps): void {
   app.get('/pay/:token/logo.png', route, async (request, reply) => {
     const logo = await findLogo(db, (await findShown(deps, request.params.token, request, reply)).merchant_id)
     if (!logo) throw new AppError('not_found')
-    // Its address changes with it.
+    // A new logo has a new address.
     return reply.type('image/png').header('cache-control', 'private, max-age=86400').send(logo)
   })
 
@@ -129,7 +129,7 @@ function registerFiles(app: Server, deps: PayDeps): void {
   )
 }
 
-/** A page is usually opened right after its code was created: then a query would find nothing new. */
+/** For this long after the last change of its status, a charge is not queried: the query would find nothing new. */
 const newMs = 60_000
 
 /** The acquirer may have removed the charge, and the page must not show a code that no bank accepts. */

@@ -7,7 +7,7 @@ import type { TransactionStatus } from '../transactions/status.ts'
 /** How a merchant's page looks. */
 export type Brand = {
   merchant_name: string
-  /** Null without a logo. Changes with it. */
+  /** Null without a logo. A new logo has a new version. */
   logo_version: string | null
   color: string | null
   shop_url: string | null

@@ -6,7 +6,7 @@ export type Position = { at: Date; id: string }
 
 type Range = { after: Position; before: Date; limit: number }
 
-/** What was written or uploaded against one of the transaction's disputes, unless it is erased. */
+/** Whether a defence against one of the transaction's disputes has a text or a file that is not erased. */
 const hasDefence = sql`exists (
   select from disputes i
   where i.merchant_id = transactions.merchant_id and i.transaction_id = transactions.id and (
