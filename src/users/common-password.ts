@@ -83,10 +83,11 @@ function countParts(text: string, own: readonly string[]): number {
   if (block !== null) return countParts(block, own) + 1
   const words = loadWords()
   const letters = Array.from(text, (character) => leet[character] ?? character).join('')
+  const lengthMax = Math.max(wordLengthMax, ...own.map(({ length }) => length))
   const least = [0]
   for (let end = 1; end <= text.length; end++) {
     let best = (least[end - 1] ?? 0) + 1
-    for (let start = Math.max(0, end - wordLengthMax); start < end - 1; start++) {
+    for (let start = Math.max(0, end - lengthMax); start < end - 1; start++) {
       const weight = weigh(text.slice(start, end), letters.slice(start, end), own, words)
       if (weight !== null) best = Math.min(best, (least[start] ?? 0) + weight)
     }

@@ -61,3 +61,10 @@ it.each([
 ])('accepts %s', (password) => {
   expect(findPasswordFault(password, person)).toBeNull()
 })
+
+it('refuses the name of the merchant, however long it is', () => {
+  const own = ['Hipermercadobompreçodepiracicaba']
+  expect(findPasswordFault('Hipermercadobompreçodepiracicaba12', { ...person, own })).toMatchObject({
+    code: 'too_easy',
+  })
+})
