@@ -17,7 +17,7 @@ export const settleUnattributedJob = 'transactions.settle-unattributed'
  */
 const earlyMs = 5 * 60_000
 
-/** Each payment gets its own job each time it is listed (only a few times), unless one is still in the queue. */
+/** One job for each payment, unless one is still in the queue. A payment that is listed again gets another job. */
 export async function enqueueUnattributed(
   { db }: Pick<SettleDeps, 'db'>,
   acquirer: string,
