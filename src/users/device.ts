@@ -50,7 +50,7 @@ export async function rememberDevice(
   const cookie = device.cookie ?? newSecret()
   const hashes = new Set([...device.hashes, keyedHash(key, 'device', `cookie ${cookie}`)])
   await db.transaction(async (tx) => {
-    // First: two sign-ins that delete the same rows then hold none that the other waits for.
+    // Deletes first: two sign-ins that delete the same rows then hold no other rows, so they cannot deadlock.
     await deleteOldDevices(tx, new Date(now.getTime() - knownMs))
     for (const hash of hashes) await upsertDevice(tx, { userId, hash, now })
   })
@@ -62,13 +62,16 @@ function cookieName(baseUrl: string): string {
 }
 
 /** How a list of sessions describes a browser: enough for its owner to recognize it. */
-export function describeDevice(request: FastifyRequest): { device: string | null; network: string | null } {
+export function describeDevice(request: Pick<FastifyRequest, 'headers' | 'ip'>): {
+  device: string | null
+  network: string | null
+} {
   const agent = request.headers['user-agent']
   return { device: agent === undefined ? null : describeAgent(agent), network: describeNetwork(request.ip) }
 }
 
 const browsers: [name: string, pattern: RegExp][] = [
-  ['Edge', /Edg\//],
+  ['Edge', /Edg(A|iOS)?\//],
   ['Opera', /OPR\//],
   ['Samsung Internet', /SamsungBrowser\//],
   ['Firefox', /Firefox\/|FxiOS\//],
