@@ -37,8 +37,8 @@ const verifications: Verification[] = [
   entryVerification,
 ]
 
-/** Most inconsistencies shown and logged; with more, these are enough to start with. */
-const shownMax = 100
+/** Most inconsistencies in the log line: enough to begin with. */
+const loggedMax = 100
 
 const hourMs = 60 * 60_000
 /**
@@ -160,7 +160,7 @@ export function verificationJobs({ db, clock, log }: { db: Db; clock: Clock; log
       const [first] = breaches
       if (first) {
         log.error(
-          { count: breaches.length, breaches: breaches.slice(0, shownMax) },
+          { count: breaches.length, breaches: breaches.slice(0, loggedMax) },
           'the ledger is inconsistent: withdrawals and refunds are frozen',
         )
         await stopPayouts({ db, clock }, { reason: `${first.rule}: ${first.detail}`, by: byService })

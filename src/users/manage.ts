@@ -126,7 +126,9 @@ export async function resetUser(
 
 /**
  * Separates a user from the person at the identity provider, for when another person has the address there now, or
- * after a change of the provider. The next person whom it names with this address, verified, becomes this user.
+ * after a change of the provider. The next person who signs in there with this address, verified, becomes this user.
+ *
+ * @throws {AppError} `not_found`
  */
 export async function unlinkUser(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,

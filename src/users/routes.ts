@@ -40,9 +40,9 @@ export type UserRoutesDeps = SessionDeps & {
   /** Null: people sign in with passwords only. */
   oidc: OidcClient | null
   /**
-   * Failed sign-ins per address, per user and address, and per user and known device (a browser's cookie, or an
-   * address). `perAddress` also counts each use of an invitation link, and `perPerson` wrong passwords and codes of
-   * signed-in users. `recorded`: actions written to the audit log, per user.
+   * Failed sign-ins per network address, per user and network address, and per user and known device (a browser's
+   * cookie, or a network address). `perAddress` also counts each use of an invitation link, and `perPerson` wrong
+   * passwords and codes of signed-in users. `recorded`: actions written to the audit log, per user.
    */
   limits: { perAddress: RateLimiter; perPerson: RateLimiter; perDevice: RateLimiter; recorded: RateLimiter }
 }

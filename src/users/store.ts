@@ -162,8 +162,8 @@ export async function updateUser(
 
 /**
  * Records that a user has chosen a password through a link, and who created the link; or that the user was linked to a
- * person at the identity provider (`by` is null). Somebody whose own account leads back to this user does not replace
- * the inviter: two accounts that reset each other would depend on nobody else.
+ * person at the identity provider (`by` is null). `by` does not replace the user's inviter if this user enrolled `by`,
+ * directly or through other users: two accounts that reset each other would depend on nobody else.
  */
 export async function updateEnrolment(tx: Tx, id: string, { by, at }: { by: string | null; at: Date }): Promise<void> {
   await tx.query(sql`

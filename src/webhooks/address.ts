@@ -5,7 +5,7 @@ const urlLengthMax = 2048
 
 /**
  * `public`: any merchant may use it. `private`: only with `WEBHOOK_ALLOW_PRIVATE`. `forbidden`: never, because no
- * merchant's receiver can be there: cloud metadata, multicast, documentation, addresses that wrap another one.
+ * merchant's receiver can be there: cloud metadata, multicast, documentation, IPv6 tunnels such as 6to4 and Teredo.
  */
 export type Kind = 'public' | 'private' | 'forbidden'
 

@@ -96,8 +96,8 @@ export function createBudget(limits: {
     /**
      * Leases a delivery of this process's own, which is not in the database yet. Each receiver may have as many of these
      * as claimed ones. So new deliveries, which cost less, do not wait behind a backlog, and leave it about half of the
-     * connections. False if the receiver is not known or hangs, if it has no capacity left, or if this process has leased
-     * half of what it may for its own deliveries, or all.
+     * connections. False if the receiver is not known or hangs, if it has no capacity left, if this process has leased
+     * all that it may, or if half of that is for its own deliveries.
      */
     reserve(receiver: string): boolean {
       const state = known(receiver)

@@ -7,14 +7,14 @@ import { isOfEvent } from './read-store.ts'
 export type FeedState = {
   merchantId: string
   lastNumber: number
-  /** Whether events are committed that have no number. */
+  /** Whether there are committed events without a number. */
   hasNew: boolean
 }
 
 const server = sql`(select system_identifier::text from pg_control_system())`
 
 /**
- * Whether events of the merchant of `feed` are committed that have no number. Each subquery is ordered as the index is:
+ * Whether the merchant of `feed` has committed events without a number. Each subquery is ordered as the index is:
  * otherwise the planner, which expects many new events, may read any index of the merchant.
  */
 export const hasNewEvents = sql`((
@@ -52,7 +52,7 @@ export async function lockFeed(tx: Tx, merchantId: string): Promise<Feed> {
   return feed
 }
 
-/** No event is visible in it. */
+/** The snapshot of a new feed: it precedes every event. */
 export const emptySnapshot = '1:1:'
 
 /**

@@ -26,7 +26,7 @@ export type PositionedEvent = NumberedEvent & { position: Position }
 
 export type FeedPage = {
   events: PositionedEvent[]
-  /** All events up to it were read, those that do not match the filters too. */
+  /** The position up to which all events were read, including those that do not match the filters. */
   next: Position
   nextNumber: number
   /** More events can be read now. */
@@ -41,7 +41,7 @@ type Deps = { db: Db; reads: Reads }
 const numberedAtOnce = 5_000
 /** Events that one request with a filter looks through; with `recordId`, all. */
 const filteredAtOnce = 10_000
-/** The rest is numbered by the next request. */
+/** How long one request numbers events; the next request numbers the rest. */
 const numberMaxMs = 10_000
 
 /**

@@ -9,8 +9,8 @@ import type { Claimed, OwnLease } from './queue-store.ts'
 import type { LiveSecret } from './store.ts'
 
 /**
- * A reserved delivery. `record`: what GET returns now for its transaction or withdrawal; null if the delivery was not
- * inserted, or nobody knows whether it was.
+ * A reserved delivery of a transaction's event. `record`: what GET returns now for the transaction; null if the
+ * delivery was not inserted, or nobody knows whether it was.
  */
 type Reserved = { delivery: Claimed; record: object | null }
 

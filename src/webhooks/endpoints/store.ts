@@ -111,7 +111,10 @@ export async function markDeleted(tx: Tx, { merchantId, endpointId, now }: Key &
     where merchant_id = ${merchantId} and id = ${endpointId}`)
 }
 
-/** Those that Guichê disabled, the first ones first: a later one does not end their alerts. */
+/**
+ * Those that Guichê disabled, the oldest first: if there are more than `limit`, a newly disabled one does not end the
+ * alert of an older one.
+ */
 export async function listDisabledEndpoints(
   db: Db,
   limit: number,
