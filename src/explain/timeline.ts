@@ -213,8 +213,8 @@ function toDisputeEntries({ disputes }: Facts): TimelineEntry[] {
       data: { ...data, step },
     })
     // A dispute that was accepted may still end otherwise: then the acceptance is earlier than the end.
-    const isEarlier = finished_at === null || (decided_at !== null && decided_at < finished_at)
-    const wasAccepted = decided_at !== null && (state === 'accepted' || state === 'returned' || isEarlier)
+    const followsAcceptance = state === 'accepted' || state === 'returned'
+    const wasAccepted = decided_at !== null && (followsAcceptance || (finished_at !== null && decided_at < finished_at))
     return [
       entry(opened_at, 'opened'),
       ...(wasAccepted ? [entry(decided_at, 'accepted')] : []),
