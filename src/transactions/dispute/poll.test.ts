@@ -5,15 +5,16 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { settleDepsWith } from '../../../test/support/acquirer.ts'
 import { fetchDisputed } from '../../../test/support/disputes.ts'
 import { openQuietBank, type QuietBank } from '../../../test/support/payments.ts'
-import { payOne } from '../../../test/support/refunds.ts'
+import { forgeReturn, payOne } from '../../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../../test/support/service.ts'
+import { merchantOf } from '../../../test/support/withdrawals.ts'
 import type { HttpResponse } from '../../acquirers/bacen/http.ts'
 import { findMet } from '../../alerts/conditions.ts'
 import { raw, sql } from '../../db/sql.ts'
 import { isDisputed } from '../../suspense/dispute-store.ts'
 import { recordDecision } from './dispute.ts'
 import { observeDisputes } from './metrics.ts'
-import { pollDisputes } from './poll.ts'
+import { checkReturns, pollDisputes } from './poll.ts'
 
 let service: TestService
 let bank: QuietBank
@@ -45,10 +46,14 @@ function reading(name: string, change: (path: string, answer: HttpResponse) => H
   const logged: { level: number; msg: string; reason?: string; references?: string[] }[] = []
   const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) })
   let answer = unavailable
+  let listed = 0
   const deps = settleDepsWith(
     service,
-    async (request) =>
-      request.path.endsWith('/infracoes') ? answer : change(request.path, await bank.handle(request)),
+    async (request) => {
+      if (!request.path.endsWith('/infracoes')) return change(request.path, await bank.handle(request))
+      listed += 1
+      return answer
+    },
     { log, name, profile: { offers: { disputes: true } } },
   )
   const registry = new Registry()
@@ -66,6 +71,13 @@ function reading(name: string, change: (path: string, answer: HttpResponse) => H
       return logged
         .filter(({ level }) => level >= 40)
         .map(({ level, msg, reason, references }) => ({ level, msg, reason, references }))
+    },
+    /** Checks for a return while the list shows `next`. Returns how often the list was read. */
+    async check(id: string, next: HttpResponse) {
+      answer = next
+      listed = 0
+      await checkReturns(deps, { merchantId: await merchantOf(service), id })
+      return listed
     },
     /** The alerts of disputes that did not end. */
     async overdue() {
@@ -308,6 +320,22 @@ it('follows a dispute whose status an earlier version could not read, with and w
   await psp.poll(both('REJEITADA'))
   expect(await fetchDisputed(service, id)).toMatchObject({ status: 'PAID', disputes: [{ status: 'REJECTED' }] })
   expect(await isBlocked()).toBe(false)
+})
+
+it('a return reads the list first, unless an acceptance that is recorded accounts for it', async () => {
+  const { id, endToEnd } = await payOne(service)
+  const abertura = service.clock.now().toISOString()
+  const dispute = { idInfracao: randomUUID(), endToEndId: endToEnd, valor: '6.00', dadosAnalise: { abertura } }
+  const psp = reading('simulator')
+  await psp.poll(listing({ ...dispute, status: 'ABERTA' }))
+  await forgeReturn(service, endToEnd, 200)
+  expect(await psp.check(id, listing({ ...dispute, status: 'ACEITA' }))).toBe(1)
+  expect(await fetchDisputed(service, id)).toMatchObject({ status: 'PROCESSING_INFRACTION', amountReturned: 200 })
+  await forgeReturn(service, endToEnd, 400, undefined, 'second')
+  expect(await psp.check(id, unavailable)).toBe(0)
+  expect(await fetchDisputed(service, id)).toMatchObject({ amountReturned: 600, disputes: [{ status: 'RETURNED' }] })
+  await forgeReturn(service, endToEnd, 100, undefined, 'third')
+  expect(await psp.check(id, listing({ ...dispute, status: 'DEVOLVIDA' }))).toBe(1)
 })
 
 it('scrapes that overlap have the values of all acquirers', async () => {

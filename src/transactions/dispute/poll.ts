@@ -24,7 +24,7 @@ import { findTransaction } from '../store.ts'
 import { recordReported } from './dispute.ts'
 import { type CheckReturnsPayload, returnsUnderMed, settleReturns } from './returns.ts'
 import { isUndecided } from './steps.ts'
-import { type DisputeRow, findOldestUndecided, findReported } from './store.ts'
+import { type DisputeRow, findOldestUndecided, findReported, listDisputesOf } from './store.ts'
 
 /** The job that polls the acquirers' lists of disputes. */
 export const pollDisputesJob = 'transactions.disputes'
@@ -87,7 +87,10 @@ export async function checkReturns(deps: SettleDeps, { merchantId, id }: CheckRe
   if (payment) await settleReturnsInOrder(deps, { merchantId, id, payment })
 }
 
-/** Records the returns under MED that a payment shows, after its dispute, so that no step of the dispute is skipped. */
+/**
+ * Records the returns under MED that a payment shows. Before that it polls the list of disputes, so that no step of the
+ * dispute is skipped, unless disputes whose acceptance is recorded account for the returns.
+ */
 export async function settleReturnsInOrder(
   deps: SettleDeps,
   { merchantId, id, payment }: CheckReturnsPayload & { payment: Payment },
@@ -96,7 +99,9 @@ export async function settleReturnsInOrder(
   if (returned === 0) return
   const row = await findTransaction(deps.db, merchantId, id)
   if (!row) return
-  if (returned > row.amount_returned)
+  const accepted = (await listDisputesOf(deps.db, row)).filter(({ state }) => state === 'accepted')
+  const expected = accepted.reduce((sum, dispute) => sum + dispute.amount - dispute.returned_amount, 0)
+  if (returned > row.amount_returned + expected)
     await pollAcquirer(deps, deps.acquirers.named(row.acquirer), new AbortController().signal)
   await settleReturns(deps, { merchantId, id, payment })
 }
