@@ -10,7 +10,10 @@ export type RouteSettings = {
   /** In cents, both included. */
   minAmount?: number
   maxAmount?: number
-  /** The days on which the time below begins: a Friday's night extends into Saturday. */
+  /**
+   * The days on which the period from `from` to `to` begins. One that begins on Friday at 22:00 and ends at 06:00
+   * includes the night to Saturday.
+   */
   days?: Day[]
   /** `HH:MM` in São Paulo, `to` excluded. A `to` that is not after `from` is on the next day. */
   from?: string

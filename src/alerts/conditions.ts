@@ -4,7 +4,10 @@ import { clockDifferenceMaxSeconds } from '../jobs/instances.ts'
 /** How the metric’s value is written: the age or count of what waits, the time or days that are left, a difference. */
 export type Fact = 'age' | 'count' | 'left' | 'days' | 'cents' | 'seconds'
 
-/** A condition on a metric. It is met for each subject whose value is above and below these limits. */
+/**
+ * A condition on a metric. It is met for each subject whose value is greater than `above` and less than `below`, where
+ * these are given.
+ */
 export type Condition = {
   /** The name of its rule in deploy/monitoring/alerts.yaml; a test compares both. */
   rule: string

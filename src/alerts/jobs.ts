@@ -24,13 +24,18 @@ import { writeMessage } from './text.ts'
 
 /** An alert that lasts is reported again after this time. */
 const remindAfterMs = 24 * 60 * 60_000
-/** A reported alert ends when its condition was not met for this long: one that comes and goes is one alert. */
+/**
+ * A reported alert ends when its condition has not been met for this long: one that is met again before continues it.
+ */
 const endAfterMs = 5 * 60_000
 /** Ended alerts are kept this long. */
 const keptMs = 90 * 24 * 60 * 60_000
 /** Kept of a kind that this version does not know: longer than two versions run side by side in an upgrade. */
 const unknownKindKeptMs = 24 * 60 * 60_000
-/** Longer than any channel takes. If the process dies before it has recorded this, another sends the same id again. */
+/**
+ * Longer than any channel takes to send. If the process ends before it has recorded that a message was sent, another
+ * one sends it again with the same id.
+ */
 const leaseMs = 60_000
 
 const sendJob = 'alerts.send'

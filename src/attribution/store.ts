@@ -14,13 +14,14 @@ export type CandidateRow = {
   customer_search_name: string | null
 }
 
-/** As many as a person reads through: the newest. */
+/** The most candidates, the newest ones: nobody reads through more. */
 export const candidatesMax = 50
 
 /**
  * Unpaid charges of the same amount, with a code of the same acquirer, created from three days before the payment to
- * five minutes after it; only those of one merchant if it is named. It scans each merchant's list by time, whose index
- * includes status and amount: half a second with a million charges a day, without an index of its own.
+ * five minutes after it; only those of one merchant if it is named. It scans these days in each merchant's index by
+ * time, which includes status and amount. That takes half a second with a million charges a day, so the query has no
+ * index of its own.
  */
 export async function listCandidates(
   db: Db | Tx,
@@ -49,8 +50,8 @@ export async function leaveToOperator(db: Db, row: Pick<SuspenseRow, 'merchant_i
 }
 
 /**
- * Detaches the payment of a locked transaction, so that it can pay another one. Repeated reversals get different
- * moments, because the index tells them apart.
+ * Detaches the payment of a locked transaction, so that it can pay another one. Repeated reversals of one payment get
+ * different times: the unique index needs them.
  */
 export async function updateAttributionReversed(
   tx: Tx,

@@ -26,10 +26,10 @@ export async function loadSecretKey(
 }
 
 /**
- * Replaces the key of the database by the configured one: its former key is the previous configured one or the
- * generated one. All encrypted values are encrypted again, in one commit. Hashes of what others keep (client
- * secrets, addresses of callbacks and payment pages) stay valid: the former key is kept, encrypted under the new one.
- * True if a key was replaced.
+ * Replaces the key of the database by the configured one. The key until now must be SECRET_KEY_PREVIOUS, or the
+ * generated one that the database keeps. All encrypted values are encrypted again, in one commit. Hashes of what others
+ * keep (client secrets, addresses of callbacks and payment pages) stay valid: the former key is kept, encrypted under
+ * the new one. True if a key was replaced.
  */
 export async function replaceSecretKey(
   db: Db,
@@ -76,7 +76,7 @@ async function describeMismatch(db: Db, isConfigured: boolean): Promise<string> 
   if ((await store.findSetting(db, generatedKey)) !== null) {
     return 'SECRET_KEY is set, but this database still keeps its secrets under a generated key. Start the service once with SECRET_KEY: it moves them to that key.'
   }
-  return 'SECRET_KEY is not the one that this database was set up with. To replace the key, set SECRET_KEY_PREVIOUS to the former one and start the service. Else set the former one again: without it client secrets, webhook secrets and signing keys cannot be used.'
+  return 'SECRET_KEY is not the one that this database was set up with. To replace the key, set SECRET_KEY_PREVIOUS to the former one and start the service. Otherwise set the former one again: without it client secrets, webhook secrets and signing keys cannot be used.'
 }
 
 async function loadGeneratedKey(db: Db): Promise<SecretKey> {

@@ -10,7 +10,9 @@ const signature = Buffer.from('89504e470d0a1a0a', 'hex')
 const samples: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
 /** The highest filter type. The first byte of each line is its filter type. */
 const filterMax = 4
-/** The chunks that are kept, with the most bytes that a reader uses of each. Others may hold text, dates or a place. */
+/**
+ * The chunks that are kept, with the most bytes that a decoder uses of each. Others may hold text, dates or a place.
+ */
 const kept = new Map([
   ['IHDR', 13],
   ['PLTE', 768],

@@ -147,8 +147,8 @@ async function settleCharge(
 }
 
 /**
- * A callback may name another charge than its payment does. A true callback that arrives meanwhile would count as a
- * repetition, so the payment is settled for the charge that it names itself.
+ * The txid in a callback may differ from the txid of the payment at the acquirer. While this notice is open, a correct
+ * callback for the same payment is ignored as a repetition. So this settles the charge that the payment itself names.
  */
 async function settleOtherCharge(deps: Deps, owner: Owner, payment: ReportedPayment): Promise<CheckResult> {
   const { acquirer, endToEndId } = payment

@@ -33,7 +33,7 @@ export function customerCommands(program: Command): void {
       })
       print(erased, {
         json,
-        note: 'Only a keyed hash of the document remains. Copies elsewhere are not erased: backups, proxy logs, the PSP, the merchants.',
+        note: 'Of the personal data only a keyed hash of the document remains here. Copies elsewhere are not erased: backups, proxy logs, the PSP, the merchants.',
       })
     })
 }

@@ -14,23 +14,23 @@ import type { ProtocolProfileOverrides } from '../acquirers/bacen/profile.ts'
 import { dialects } from '../acquirers/dialects.ts'
 
 /** The address of a simulator, the token for its control API (`/sandbox/…`), and the files of its certificates. */
-export type SimulatorPlace = { url: string; controlToken: string; tls: TlsFolder['paths'] | null }
+export type SimulatorConnection = { url: string; controlToken: string; tls: TlsFolder['paths'] | null }
 
 /** The token of the previous run, so that whatever stores it still works; a new one if there was none. */
 export async function findControlToken(folder: string): Promise<string> {
-  return (await readPlace(folder))?.controlToken ?? randomBytes(24).toString('base64url')
+  return (await readConnection(folder))?.controlToken ?? randomBytes(24).toString('base64url')
 }
 
 /** Lets other commands find the simulator. */
-export async function writePlace(folder: string, place: SimulatorPlace): Promise<void> {
+export async function writeConnection(folder: string, connection: SimulatorConnection): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await writeFile(toPath(folder), `${JSON.stringify(place, null, 2)}\n`, { mode: 0o600 })
+  await writeFile(toPath(folder), `${JSON.stringify(connection, null, 2)}\n`, { mode: 0o600 })
 }
 
 /** Null if no simulator has run yet, or its file cannot be read. */
-export async function readPlace(folder: string): Promise<SimulatorPlace | null> {
+export async function readConnection(folder: string): Promise<SimulatorConnection | null> {
   try {
-    return JSON.parse(await readFile(toPath(folder), 'utf8')) as SimulatorPlace
+    return JSON.parse(await readFile(toPath(folder), 'utf8')) as SimulatorConnection
   } catch {
     return null
   }
@@ -39,15 +39,15 @@ export async function readPlace(folder: string): Promise<SimulatorPlace | null> 
 /** Writes a settings file that makes this simulator an acquirer of Guichê. */
 export async function writeAcquirersFile(
   folder: string,
-  { place, dialect, quirks }: { place: SimulatorPlace; dialect: DialectName; quirks: Quirks },
+  { connection, dialect, quirks }: { connection: SimulatorConnection; dialect: DialectName; quirks: Quirks },
 ): Promise<{ path: string; text: string }> {
-  const text = JSON.stringify({ acquirers: [toAcquirer(place, dialect, quirks)] }, null, 2)
+  const text = JSON.stringify({ acquirers: [toAcquirer(connection, dialect, quirks)] }, null, 2)
   const path = join(folder, 'acquirers.json')
   await writeFile(path, `${text}\n`, { mode: 0o600 })
   return { path, text }
 }
 
-function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName, quirks: Quirks): object {
+function toAcquirer({ url, tls }: SimulatorConnection, dialect: DialectName, quirks: Quirks): object {
   const settings = {
     ...(quirks.requiredQuery !== null && { appKey: simulatorAppKey }),
     // At registration this PSP tests that the address refuses calls without a certificate. Guichê accepts them here.

@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { readConfig } from '../config.ts'
 import { print } from './print.ts'
-import { readPlace } from './simulator-files.ts'
+import { readConnection } from './simulator-files.ts'
 
 /** Pays a code at the simulator that runs on this DATA_DIR, through its control API. */
 export async function payAtSimulator(payment: { uri: string; amount?: number; behaviour?: string }): Promise<void> {
   const { dataDir } = readConfig(process.env)
-  const place = await readPlace(join(dataDir, 'simulator'))
-  if (!place)
+  const connection = await readConnection(join(dataDir, 'simulator'))
+  if (!connection)
     throw new Error(
       `No simulator has run on DATA_DIR ${dataDir}: start one with "npx guiche simulator" on the same DATA_DIR.`,
     )
-  const { url, controlToken, tls } = place
+  const { url, controlToken, tls } = connection
   const dispatcher = tls
     ? new Agent({
         connect: {

@@ -15,7 +15,7 @@ import { systemClock } from '../lib/clock.ts'
 import { createLog } from '../log.ts'
 import { write } from './print.ts'
 import { createCallbackSender } from './simulator-callbacks.ts'
-import { findControlToken, type SimulatorPlace, writeAcquirersFile, writePlace } from './simulator-files.ts'
+import { findControlToken, type SimulatorConnection, writeAcquirersFile, writeConnection } from './simulator-files.ts'
 
 export type SimulatorRun = {
   host: string
@@ -47,7 +47,7 @@ export async function runSimulator(options: SimulatorRun): Promise<void> {
   write(description)
 }
 
-/** Resolves when it answers, with what its user needs to know. */
+/** Resolves when it accepts requests, with the text that tells how to connect. */
 export async function startSimulator(
   options: SimulatorRun,
   { config, log, onLost }: { config: Config; log: Logger; onLost: (reason: Error) => void },
@@ -93,9 +93,16 @@ export async function startSimulator(
     const { host, port } = options
     const running = await startSimulatorServer({ simulator, host, port, ...(tls && { tls }) }).catch(explainListening)
     stops.push(running.close)
-    const place = { url, controlToken, tls: tls?.paths ?? null }
-    await writePlace(folder, place)
-    const description = await describe({ folder, place, dialect, quirks, changed: quirk, isPlain: isPlain && !tls })
+    const connection = { url, controlToken, tls: tls?.paths ?? null }
+    await writeConnection(folder, connection)
+    const description = await describe({
+      folder,
+      connection,
+      dialect,
+      quirks,
+      changed: quirk,
+      isPlain: isPlain && !tls,
+    })
     return { description: description + describeProfile(await simulator.personality()), stop }
   } catch (error) {
     await stop()
@@ -108,7 +115,9 @@ function toDialect(name = 'generic'): DialectName {
   throw new Error(`There is no dialect "${name}". Available: ${dialectNames.join(', ')}.`)
 }
 
-/** Without either option nothing changes: the bank behaves as in its last run. A seed alone keeps the personality. */
+/**
+ * Null without `--personality` and `--seed`: the bank behaves as in its last run. `--seed` alone keeps the personality.
+ */
 function toFaultProfile({ personality, seed }: SimulatorRun): FaultProfileInput | null {
   if (personality === undefined && seed === undefined) return null
   const name = presetNames.find((one) => one === personality)
@@ -166,22 +175,23 @@ function stopOnSignals(stop: () => Promise<void>): void {
 
 async function describe(running: {
   folder: string
-  place: SimulatorPlace
+  connection: SimulatorConnection
   dialect: DialectName
   quirks: Quirks
   changed: string[]
   isPlain: boolean
 }): Promise<string> {
-  const { place, dialect, quirks, changed } = running
-  const start = `The simulated PIX network answers at ${place.url}`
+  const { connection, dialect, quirks, changed } = running
+  const start = `The simulated PIX network answers at ${connection.url}`
   const controls = `
-  Control token  ${place.controlToken}
-                 It opens POST ${place.url}/sandbox/…; npx guiche simulator pay '<code>' uses it.
+  Control token  ${connection.controlToken}
+                 It opens POST ${connection.url}/sandbox/…; npx guiche simulator pay '<code>' uses it.
 `
-  if (running.isPlain) return `${start}. Start Guichê with SIMULATOR_URL=${place.url}\n${controls}\n`
-  const settings = await writeAcquirersFile(running.folder, { place, dialect, quirks })
+  if (running.isPlain) return `${start}. Start Guichê with SIMULATOR_URL=${connection.url}\n${controls}\n`
+  const settings = await writeAcquirersFile(running.folder, { connection, dialect, quirks })
   const tls =
-    place.tls && `\n  Certificates   ${place.tls.caFile} is the CA, ${place.tls.pfxFile} the client certificate\n`
+    connection.tls &&
+    `\n  Certificates   ${connection.tls.caFile} is the CA, ${connection.tls.pfxFile} the client certificate\n`
   return `${start} and speaks as ${[dialect, ...changed].join(', ')}.
 ${tls ?? ''}${controls}
   Start Guichê with ACQUIRERS_FILE=${settings.path}

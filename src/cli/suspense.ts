@@ -56,7 +56,7 @@ export function suspenseCommands(program: Command): void {
       if (disputes.length > 0) {
         const rows = disputes.map(({ amount, ...one }) => ({ amount: inReais(amount), ...one }))
         print(rows, {
-          note: 'It is disputed (MED). Attributed to a transaction, the disputed amount is blocked there.',
+          note: 'The payment is disputed (MED). If you attribute it to a transaction, the disputed amount is blocked there.',
         })
       }
       if (candidates.length > 0) print(candidates.map(toShownCandidate), {})

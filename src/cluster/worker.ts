@@ -43,7 +43,8 @@ export const workerArgument = 'worker'
 export function joinCluster(): ClusterWorker {
   const questions = new Map<number, (answer: Answer) => void>()
   const connections = new Map<number, { count: number; receivedAt: number }>()
-  // From now on this process answers the primary when it asks for metrics: with none until `readMetrics` gives them.
+  // From now on this process answers when the primary asks for metrics. Until `readMetrics` has set its registry, the
+  // answer has none.
   new AggregatorRegistry()
   onMessage((message) => {
     if (message.kind === 'connections')

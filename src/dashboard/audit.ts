@@ -2,7 +2,7 @@ import type { Reads } from '../db/sql.ts'
 import { type Column, writeCsv } from '../http/csv.ts'
 import { type ActionSearch, findIdAt, findRange, type NamedAction, searchActions } from './audit-store.ts'
 
-/** The entries that one read with filters searches, in about 10 ms. The next read continues where it ended. */
+/** The most entries that one filtered read examines, in about 10 ms. The next read continues where it ended. */
 const readMax = 20_000
 /** Entries that are written at the same time get ids in another order than times; clocks of nodes differ as well. */
 export const idOrderToleranceMs = 60 * 60_000

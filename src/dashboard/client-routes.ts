@@ -158,8 +158,8 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       const user = userOf(request)
       const client = await find(deps, user, request.params.clientId)
       const { tokensOnly } = request.body
-      // Disabling stops the whole merchant, so whoever does it must also be able to enable it again. Revoked tokens
-      // are replaced at the next request.
+      // A disabled client stops the whole merchant, and a new secret enables it again: only who may create one may
+      // disable it. After `tokensOnly` the merchant gets a new token with its next request.
       if (!tokensOnly) assertCovers(user, client)
       await revokeClient(deps, { clientId: client.client_id, tokensOnly, by: byUser(user) })
       return toClientView(await find(deps, user, client.client_id))

@@ -31,15 +31,15 @@ type Filters = {
   openedFrom: Date | undefined
   openedBefore: Date | undefined
   /** Only open ones, with a deadline at or before this. */
-  dueBefore: Date | undefined
+  dueUntil: Date | undefined
 }
 
-export function matchingDisputes({ tab, openedFrom, openedBefore, dueBefore }: Filters, scope: ListScope): Matching {
+export function matchingDisputes({ tab, openedFrom, openedBefore, dueUntil }: Filters, scope: ListScope): Matching {
   const where = sql`
     ${tab === undefined ? empty : sql`and ${tabs[tab]}`}
     ${openedFrom === undefined ? empty : sql`and created_at >= ${openedFrom}`}
     ${openedBefore === undefined ? empty : sql`and created_at < ${openedBefore}`}
-    ${dueBefore === undefined ? empty : sql`and state = 'open' and due_at <= ${dueBefore}`}`
+    ${dueUntil === undefined ? empty : sql`and state = 'open' and due_at <= ${dueUntil}`}`
   // There are few in all, and no index has them in the order of a page.
   return { table: 'disputes', rows, where, matchesFew: true, ...scope }
 }

@@ -131,7 +131,7 @@ function registerList(app: Server, deps: Deps): void {
       const filters = {
         openedFrom: from === undefined ? undefined : windowOf(from).from,
         openedBefore: until === undefined ? undefined : windowOf(until).to,
-        dueBefore: isDueSoon ? new Date(now.getTime() + dueSoonMs) : undefined,
+        dueUntil: isDueSoon ? new Date(now.getTime() + dueSoonMs) : undefined,
       }
       const seen = { merchantId, reader: user.id }
       const sort = tab === 'to_answer' || tab === 'answered' ? 'deadline' : 'newest'

@@ -29,7 +29,10 @@ type Deps = {
   db: Db
   clock: Clock
   acquirers: { all: readonly { name: string }[] }
-  /** In cents. A payment to a merchant above this amount needs a second person, as an attribution does. */
+  /**
+   * In cents. A payment to a merchant above this amount must be approved by a second person; attributions have the same
+   * limit.
+   */
   attributionApprovalAbove: number
 }
 
@@ -138,7 +141,8 @@ async function plan(deps: Deps, user: SignedIn, body: Body): Promise<Planned> {
       ...(reference !== undefined && !manual && { reference }),
       description,
       by: byUser(user),
-      // The proposal does not exist yet: the preview takes its accounts and its id from here.
+      // The preview needs the accounts and an id of the proposal. There is no proposal yet, so the id is made from the
+      // key.
       ...(manual && { manual, proposalId: toRecordId(idempotencyKey) }),
     },
   }

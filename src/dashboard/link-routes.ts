@@ -22,7 +22,10 @@ const perPage = 20
 const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 const Page = Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6 }))
 
-/** Payment links: who may create charges may create links, who may read transactions sees them. */
+/**
+ * Payment links. To create or change one takes the permission to create charges, to see them the one to read
+ * transactions.
+ */
 export function registerLinkRoutes(app: Server, deps: Deps): void {
   registerReading(app, deps)
   registerWriting(app, deps)

@@ -124,8 +124,8 @@ function toQueues(rows: QueueEntry[]): Queues {
 }
 
 /**
- * Whether a poll would have read this entry if it waited then. Of a long queue only the newest entries are read: an
- * older one that is missing may still wait, and one that appears may have waited before.
+ * Whether a poll read all entries that are as new as this one. It reads only the newest entries of each queue. An older
+ * entry that is missing may still be in the queue, and an older one that appears may have been there before.
  */
 function isCovered({ allSince }: Queues, { queue, since }: QueueEntry): boolean {
   return since.getTime() > (allSince.get(queue) ?? Number.NEGATIVE_INFINITY)

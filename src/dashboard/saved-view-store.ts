@@ -19,7 +19,10 @@ export async function saveView(
     returning id, name, query`)
 }
 
-/** How many views the user has on all screens, but for the one that this name would replace. */
+/**
+ * The number of the user’s saved views on all screens, without the view of this screen that has the name and would be
+ * replaced.
+ */
 export async function countOtherViews(
   tx: Tx,
   { userId, screen, name }: { userId: string; screen: string; name: string },

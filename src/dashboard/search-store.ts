@@ -28,7 +28,7 @@ export type SearchFilter = MerchantFilter & {
 const hitsMax = 20
 /** A search of all merchants by code, amount or name finds at most this many transactions of each. */
 const hitsOfEachMax = 5
-/** Withdrawals have no index of amounts: of one merchant the newest are read, or fewer of each. */
+/** Withdrawals have no index of amounts: a search reads the newest ones of one merchant, or fewer of each merchant. */
 const withdrawalsRead = 10_000
 const withdrawalsOfEachRead = 100
 /**
@@ -90,8 +90,8 @@ export async function findByCode(db: Reads, filter: SearchFilter, prefix: string
 }
 
 /**
- * Finds records of an amount. The range makes PostgreSQL read the index backwards, so the newest versions of rows come
- * first.
+ * Finds records of an amount. With a range instead of an equality, PostgreSQL reads the index backwards: of equal
+ * amounts, the rows that were written last come first.
  */
 export async function findByAmount(db: Reads, filter: SearchFilter, amount: number): Promise<Found[]> {
   const isAll = filter.merchantId === null

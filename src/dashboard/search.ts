@@ -40,7 +40,9 @@ export function toSearchTerms(text: string): SearchTerms {
   }
 }
 
-/** A code such as `order-77` is no name, a text such as `Loja 77` may be one. */
+/**
+ * One word with a digit, such as `order-77`, is a code and not a name. Several words, such as `Loja 77`, may be a name.
+ */
 function toNameWords(text: string): string[] {
   const words = toSearchText(text).split(/\s+/).slice(0, nameWordsMax)
   if (!/\p{L}/u.test(text) || (words.length === 1 && /\d/.test(text))) return []
@@ -102,7 +104,7 @@ async function find(db: Reads, filter: store.SearchFilter, terms: SearchTerms): 
   return results.flat()
 }
 
-/** More customers than these are better found with another word. */
+/** At most this many customers are listed: who finds more should search for a more specific text. */
 const customersMax = 6
 
 /** The different customers of records, each with the newest record that was found. */

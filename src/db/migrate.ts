@@ -12,8 +12,8 @@ type Migration = {
   text: string
   sha256: string
   /**
-   * The migration that a program has to know to run on the schema after this one: an earlier one if older programs
-   * still run, otherwise this one.
+   * The oldest version of the program, named by its last migration, that can run on the schema once this migration is
+   * applied: this migration itself, unless its file names an earlier one.
    */
   codeSince: number
   /** Such as `create index concurrently`, which PostgreSQL refuses in a transaction. */

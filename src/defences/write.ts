@@ -84,7 +84,7 @@ export async function addFile(
     if (found.files.length >= filesMax)
       throw refuseFile('too_many', `is one too many: a defence has at most ${filesMax} files`, { limit: filesMax })
     if (total > totalBytesMax)
-      throw refuseFile('too_large', `is too large: all files together may have ${totalBytesMax} bytes`, {
+      throw refuseFile('too_large', `is too large: all files together may have at most ${totalBytesMax} bytes`, {
         ...{ limit: totalBytesMax, unit: 'bytes' },
       })
     const { merchant_id, id: dispute_id } = found.dispute
@@ -117,7 +117,7 @@ export function about({ dispute }: Case) {
 }
 
 export function fileTooLarge(): AppError {
-  const message = `is too large: a file may have ${fileBytesMax} bytes`
+  const message = `is too large: a file may have at most ${fileBytesMax} bytes`
   return refuseFile('too_large', message, { limit: fileBytesMax, unit: 'bytes' })
 }
 

@@ -55,7 +55,10 @@ export type IsConfigured = (acquirer: string) => boolean
 /** An open record is checked every few minutes, so it may have days of exchanges. The last ones matter. */
 const exchangesMax = 500
 const actionsMax = 500
-/** Few records have ten events. Of a transaction with very many partial refunds, only the last are read. */
+/**
+ * Most records have fewer than ten events. Of a transaction with very many partial refunds, only the last deliveries
+ * are read.
+ */
 const deliveriesMax = 100
 
 /**

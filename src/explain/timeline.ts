@@ -103,8 +103,8 @@ function toRequest({ record }: Facts): TimelineEntry {
 }
 
 /**
- * Merchant users see which of their own users acted. For operator users they see only "operator", and the text that was
- * written for them.
+ * A merchant’s user sees the names of the merchant’s own users. Instead of the operator’s users it sees "operator",
+ * with the text that was written for the merchant and no other details.
  */
 function toOperatorEntries({ actions, merchantActors }: Facts, isForMerchant: boolean): TimelineEntry[] {
   return actions.map(({ at, action, ...found }) => {

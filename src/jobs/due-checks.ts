@@ -5,8 +5,8 @@ import type { Claim } from './claim.ts'
 const pauseMs = { minMs: 5_000, maxMs: 5 * 60_000 }
 
 /**
- * When an open outcome is checked next. The pause is a tenth of the time that it has been open, within bounds: most
- * unknown outcomes are known seconds later.
+ * When a payment, refund or payout whose outcome is unknown is checked next. The pause is a tenth of the time that it
+ * has been open, within bounds: most unknown outcomes are known seconds later.
  */
 export function nextCheckAt(openSince: Date, now: Date, bounds: Partial<typeof pauseMs> = {}): Date {
   const { minMs, maxMs } = { ...pauseMs, ...bounds }
@@ -18,9 +18,9 @@ type DueChecks<Row> = {
   /** A check writes another `check_at`, or null. */
   claim: (claim: Claim) => Promise<Row[]>
   /**
-   * Few enough to check within the lease when every request to an acquirer takes the default limit of ten seconds.
-   * With a longer `timeoutMs` checks may outlive it. Another process then checks the same rows only if it takes over
-   * the job, as after a crash: one process at a time runs it.
+   * How many rows are claimed at once: few enough to check within the lease even if every request to an acquirer takes
+   * the default time-out of ten seconds. With a longer `timeoutMs` the lease may end first. That does no harm: one
+   * process at a time runs the job, so rows are checked twice only after a crash.
    */
   claimedMax: number
   leaseMs: number

@@ -203,7 +203,8 @@ export type ReleaseLeases = (tx: Tx, instances: number[]) => Promise<void>
 
 /**
  * Finds the instances that do not hold their locks and releases their leases: they are dead, or have lost their
- * connection. An instance that holds a job without being in the list had lost its lock, and has not taken it again. Returns the dead instances, and whether no other instance lives.
+ * connection. An instance that holds a job and is not in the list had lost its lock and has not taken it again. Returns
+ * the dead instances, and whether no other instance lives.
  */
 export async function releaseDeadInstances(
   db: Db,

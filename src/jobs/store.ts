@@ -19,7 +19,7 @@ export async function insertJobs(db: Db | Tx, jobs: JobRow[], attemptsMax: numbe
  * have read older data: it loses its key, and this one runs as well.
  */
 export async function insertOrReplaceJob(db: Db | Tx, job: JobRow, attemptsMax: number): Promise<void> {
-  // Again, because a waiting job may be claimed between the two statements.
+  // A loop: between the two statements the waiting job may be claimed, or the running one may end.
   while (!(await insert(db, { jobs: [job], attemptsMax, onConflict: replaceWaiting })))
     await db.query(sql`update jobs set key = null where key = ${job.key} and locked_by is not null`)
 }
@@ -48,9 +48,9 @@ async function insert(
 export type ClaimedJob = { id: number; name: string; payload: unknown; attempts: number; attemptsMax: number }
 
 /**
- * Claims jobs that are due. They belong to the instance until it deletes, postpones or releases them. Of a name in
- * `oneAtOnce` it claims one at most. If the instance seemed dead, its jobs were released while it still runs them. It
- * does not claim those again: the end of the first run would delete the job of the second.
+ * Claims jobs that are due. They belong to the instance until it deletes, postpones or releases them. It claims at most
+ * one of each name in `oneAtOnce`. If the instance seemed dead, another one has released its jobs while it still runs
+ * them. It does not claim those again: the end of the first run would delete the job of the second.
  */
 export async function claimJobs(
   db: Db,
@@ -112,8 +112,8 @@ export async function releaseJobsOf(tx: Tx, instances: number[]): Promise<void> 
 const unlocked = sql`locked_by = null, locked_at = null, key = case when attempts < attempts_max then key end`
 
 /**
- * oldestDueSeconds: of those of `timed` that do not run yet. failing: those that failed and will be tried again.
- * givenUp: those that wait for the operator.
+ * oldestDueSeconds: how long the oldest due job of those named in `timed` has waited to run. failing: those that failed
+ * and will be tried again. givenUp: those that wait for the operator.
  */
 export type JobBacklog = { due: number; oldestDueSeconds: number; failing: number; givenUp: number }
 

@@ -47,7 +47,7 @@ export async function freezePayoutsAlso(tx: Tx, freeze: { reason: string; by: By
 }
 
 async function recordFreeze(tx: Tx, { reason, by, now }: { reason: string; by: By; now: Date }): Promise<void> {
-  // A discrepancy may be described at length; the freeze itself keeps it whole.
+  // A reason may be longer than the audit log takes: the freeze itself keeps the whole text.
   await recordAction(tx, { by, action: 'payouts.freeze', details: { reason: reason.slice(0, reasonMax) }, now })
 }
 
@@ -106,8 +106,8 @@ export async function releasePayouts(
       const detail = `Another payout freeze is active, since ${view.engagedAt}: ${view.reason}`
       throw refusal('release_not_possible', 'changed', detail, { field: 'engagedAt' })
     }
-    // After the update: a loss that adds its reason meanwhile has then committed, or waits for this transaction and
-    // then freezes payouts again.
+    // Checked after the update, which locks the row. If another process detects a loss now, its reason is in the row
+    // already, or it waits for this transaction and then freezes payouts again.
     assertChecked(view, isChecked)
     // Several losses make a long reason; the freeze itself keeps it whole.
     const details = {
@@ -161,7 +161,8 @@ export function toFreezeReasons(reason: string): FreezeReason[] {
     'g',
   )
   let end = 0
-  // Of a text in between: the first rule that a verification found broken, with details, or what a person wrote.
+  // The text between two known reasons is the finding of a ledger verification, which begins with the name of a rule,
+  // or a person’s own text.
   const addUntil = (start: number) => {
     const text = reason.slice(end, start).trim()
     add(text, /^(?:[a-z]+_)+[a-z]+: /.test(text) ? 'ledger_inconsistent' : null)

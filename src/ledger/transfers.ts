@@ -2,7 +2,7 @@ import type { Balances } from './accounts.ts'
 import { type Transfer, upTo } from './post.ts'
 
 /**
- * The transfers of each business event: the one table of all money movements. docs/ledger.md shows the same table.
+ * The transfers of each business event: all movements of money are defined here. docs/ledger.md shows the same table.
  * Each is a function of the balances under the lock, because some parts depend on them.
  */
 
@@ -24,8 +24,9 @@ export function reserved(kind: 'refund_reserved' | 'withdrawal_reserved', amount
 }
 
 /**
- * A refund is about to be sent, and the payment's fee is returned with it: from the fees that the merchant has paid,
- * and, if those were drawn, `rest` from the operator's other money ({@link feeReturnedByOperator}).
+ * A refund is about to be sent, and the payment's fee is returned with it: first from the fees that the merchant has
+ * paid. If the operator has drawn those, the rest comes from the operator’s other money, and `onRest` gets that amount
+ * ({@link feeReturnedByOperator}).
  */
 export function refundReserved(amount: number, fee: number, feeReturned: number, onRest: (rest: number) => void) {
   return ({ fees }: Balances): Transfer[] => {

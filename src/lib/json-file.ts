@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 
 /**
- * Null if there is no such file.
+ * Reads a JSON file. Null if there is none.
  *
- * @throws if it cannot be read or is not JSON, with the `remedy`. An error of reading keeps its `code`, for which the
- *   service's start has advice.
+ * @throws if it cannot be read or is not JSON, with the `remedy`. An error of reading keeps its `code`: when the
+ * service starts, it shows advice for that code.
  */
 export async function readJsonFile<Content>(path: string, remedy: string): Promise<Content | null> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

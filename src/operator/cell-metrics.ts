@@ -26,7 +26,7 @@ export function observeCell({
   new Gauge({
     name: 'guiche_moved_cents',
     aggregator: 'max',
-    help: 'Sum of the balances that left for another cell, and that came from one',
+    help: 'Sum of the merchants’ balances that were moved to another cell, and from it, in cents',
     labelNames: ['direction', 'cell'],
     registers: [registry],
     async collect() {

@@ -18,7 +18,7 @@ export async function listDays(
 }
 
 /**
- * The signed statement of a day: the last version, or another one.
+ * Finds the signed statement of a day: the named version, or the last one.
  *
  * @throws {AppError} `not_found`
  */

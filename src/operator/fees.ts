@@ -23,7 +23,7 @@ export async function listFees(
 /**
  * Sets a merchant's rule for one operation from now on. Returns its rules in force.
  *
- * @param validFrom of the rule that the person has read, as `setFeeRule`
+ * @param validFrom that of the rule that the person has read, as in `setFeeRule`
  * @throws {AppError} `validation_failed`; `change_not_possible` as `setFeeRule`
  */
 export async function setFee(

@@ -24,8 +24,9 @@ export type DecisionResult = {
 export type ManyDecisions = { ids: string[] } & ({ decision: 'approve' } | { decision: 'reject'; reason: string })
 
 /**
- * Approves or rejects several withdrawals, each as if it were the only one, in a commit of its own: one that is
- * refused stops no other. If a request is repeated, what this person decided before is reported as done again.
+ * Approves or rejects several withdrawals, each as if it were the only one, in a commit of its own: one that is refused
+ * stops no other. A withdrawal on which this person has already made the same decision, for example in a request whose
+ * answer was lost, is reported as done.
  */
 export async function decideWithdrawals(deps: Deps, many: ManyDecisions, viewer: Viewer): Promise<DecisionResult[]> {
   const results: DecisionResult[] = []

@@ -5,7 +5,10 @@ import type { Found, Proposal, Side, Subject } from './classes.ts'
 
 /** A payment that is not posted and younger than this is still within the service's usual delay. */
 export const graceMs = 15 * 60_000
-/** Within this distance from midnight, clocks and delays may put a payment on two different days. */
+/**
+ * If both sides date a payment at most this far from midnight, they may put it on two different days: clocks differ,
+ * and messages are delayed.
+ */
 export const cutOffMs = 10 * 60_000
 
 /** One payment, the returns of one payment, or one payout: as the acquirer has it, and as the ledger has it. */
@@ -143,26 +146,29 @@ function compareReturn(pair: Pair, { now }: Rules): Found[] {
   const sentInLedger = (inLedger?.amount ?? 0) - pair.corrected.amount
   if (sentAtAcquirer === sentInLedger) return []
   const isRecent = atAcquirer !== null && isYoung(atAcquirer.at, now)
-  // An answered refund is posted within seconds; a return under MED at the next check of the payment.
+  // The ledger follows soon: a refund is posted within seconds of the PSP’s answer, a return under MED at the next
+  // check of the payment.
   const isKnown =
     inLedger !== null && (inLedger.processing > 0 || inLedger.isInSuspense || (atAcquirer?.med ?? 0) > inLedger.med)
   if (isRecent && isKnown) return [toFound(pair, { class: 'late', proposal: { action: 'none' } })]
   if (sentAtAcquirer > sentInLedger && isKnown)
     return [toFound(pair, { class: 'return', proposal: { action: 'settle' } })]
-  // A payment that is not posted is a discrepancy of its own, which comes first; one in suspense has no merchant's
-  // balance to correct.
+  // No correction: a payment that is not posted is a discrepancy of its own, which must be resolved first, and a
+  // payment in suspense belongs to no merchant whose balance could be corrected.
   if (!inLedger || inLedger.isInSuspense)
     return [toFound(pair, { class: 'return', proposal: { action: 'investigate' } })]
   return [toFound(pair, { class: 'return', proposal: correct(sentInLedger - sentAtAcquirer) })]
 }
 
-const isGone: ReadonlySet<string> = new Set(['PROCESSED', 'REFUNDED'])
+/** The statuses of a withdrawal whose money has left. */
+const sentStates: ReadonlySet<string> = new Set(['PROCESSED', 'REFUNDED'])
 
 function comparePayout(pair: Pair, { now }: Rules): Found[] {
   const { atAcquirer, inLedger } = pair
   const sentAtAcquirer = atAcquirer?.state === 'done' ? atAcquirer.amount : 0
-  const sentInLedger = (inLedger && isGone.has(inLedger.state) ? inLedger.amount : 0) - pair.corrected.amount
-  // It was sent, and the database has lost that: its money is reserved, and it must not be sent again.
+  const sentInLedger = (inLedger && sentStates.has(inLedger.state) ? inLedger.amount : 0) - pair.corrected.amount
+  // The acquirer has sent it, and our database does not know it: that commit was lost. The money is still reserved, and
+  // must not be sent again.
   if (inLedger?.state === 'PENDING' && sentAtAcquirer > 0)
     return [withAlarm(toFound(pair, { class: 'payout', proposal: { action: 'investigate' } }), pair, sentAtAcquirer)]
   const isUnderWay = inLedger?.state === 'PROCESSING'

@@ -20,12 +20,13 @@ type Decision = { id: string; by: By }
 type Proposal = DiscrepancyRow['proposal']
 
 /**
- * Carries out the proposal of a discrepancy. What the service also does automatically uses the same operations, and the
- * decision is stored afterwards; a correction is posted in the commit of the decision, hence once.
+ * Carries out the proposal of a discrepancy. `settle` and `suspend` use the operations that the service also runs
+ * automatically and that may be repeated; the decision is stored after them. A correction is posted in the commit of
+ * the decision, so it is posted once.
  *
  * @param shown the proposal that the person has read; by default the current one
  * @throws {AppError} `not_found`; `difference_not_possible` when it is decided already, there is nothing to confirm,
- *   the proposal or either side has changed, the acquirer cannot be queried, or it does not confirm what it listed
+ * the proposal or either side has changed, the acquirer cannot be queried, or it does not confirm what it listed
  */
 export async function confirmDiscrepancy(
   deps: SettleDeps,
@@ -126,7 +127,7 @@ async function carryOut(deps: SettleDeps, difference: DiscrepancyRow): Promise<v
     case 'none':
       throw refuse(
         'resolves_itself',
-        'There is nothing to do: the next run or the next close resolves it automatically.',
+        'There is nothing to do: the next comparison, or the one that closes the day, resolves it automatically.',
       )
     case 'investigate':
       throw refuse(

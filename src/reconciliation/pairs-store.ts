@@ -26,8 +26,8 @@ export type Listed = {
 type RunKey = { runId: string; acquirer: string }
 
 /**
- * The transaction that a row names, looked up row by row: given the statistics of a run's rows, the planner would read
- * the whole table of transactions again for each 500 rows.
+ * The transaction that a row names, looked up row by row: with a join, the statistics of a run’s rows would make the
+ * planner read the whole table of transactions again for each 500 rows.
  */
 function transactionById(id: Sql): Sql {
   return sql`(select * from transactions where id = ${id} limit 1)`
@@ -73,8 +73,8 @@ export async function insertListed(db: Db, runId: string, listed: Listed[]): Pro
 type Mark = { runId: string; mark: string }
 
 /**
- * Marks the start of a run. A crash or failover of PostgreSQL empties the table and fails no statement: only the
- * missing mark shows it.
+ * Marks the start of a run. The table is unlogged: a crash or failover of PostgreSQL empties it, and later statements
+ * do not fail. Only the missing mark shows it.
  */
 export async function insertMark(db: Db, { runId, mark }: Mark): Promise<void> {
   await db.query(sql`insert into reconciliation_pairs (run_id, subject, key) values (${runId}, 'mark', ${mark})`)
@@ -179,9 +179,9 @@ export async function addPostedReturns(db: Db, { runId, acquirer, from, to }: Ru
 
 /**
  * Adds our withdrawals to the listed payouts: those created or carried out in the window, and others that an entry
- * names. Where the acquirer has no list and gave no reference, only people know that one was sent. Without a list each
- * is queried. A rolling run, which comes every few minutes, leaves out those that a query has found already, or it would take the PSP's limit of
- * queries from the open ones.
+ * names. If the acquirer has no list, each of them is queried, except those for which it gave no reference: a person
+ * has entered their outcome. A rolling run, which comes every few minutes, also leaves out those that a query has found
+ * already: the PSP limits queries, and the open ones need them.
  */
 export async function addWithdrawals(
   db: Db,
@@ -208,8 +208,8 @@ export async function addWithdrawals(
 const entryMatchMs = 3 * 24 * 60 * 60_000
 
 /**
- * A fee draw or a move out without a reference takes the reference of a listed payout of the same amount that is in no
- * withdrawal, in the order of time, and keeps it.
+ * Stores with each fee draw or move out that has no reference the reference of a listed payout of the same amount. Only
+ * payouts of no withdrawal count, and both sides are paired in the order of time.
  */
 export async function nameEntries(db: Db, { runId, acquirer }: RunKey): Promise<void> {
   await db.query(sql`
@@ -267,7 +267,7 @@ export async function listUnlistedPayouts(
     where run_id = ${runId} and subject = 'payout' and acquirer_at is null and key > ${after} order by key limit ${limit}`)
 }
 
-/** Without statistics the planner expects one row of a new run, and uses no index: 37 s instead of 0.1. */
+/** Without statistics the planner expects one row of a new run, and uses no index: 37 s for the next statement, not 0.1. */
 export async function analyzePairs(db: Db): Promise<void> {
   await db.query(sql`analyze reconciliation_pairs`)
 }

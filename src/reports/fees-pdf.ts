@@ -18,7 +18,7 @@ const words = {
     none: 'no fee',
     atLeast: 'at least',
     atMost: 'at most',
-    note: 'The fees of the ledger that were posted in this period: the moment of posting counts, in Brasília. The total is the sum of the lines.',
+    note: 'Fees that were posted in this period, by the time of posting in Brasília. The total is the sum of the lines.',
   },
   pt: {
     title: 'Extrato de tarifas',

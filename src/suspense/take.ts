@@ -6,9 +6,9 @@ import { toTxid } from '../pix/ids.ts'
 import { type SuspenseRow, updateSuspense } from './store.ts'
 
 /**
- * Records what others have returned of a locked payment in suspense: the acquirer under MED, or a person at the
- * acquirer. The sum that the payment reports is compared with the recorded sum, so it may be reported any number of
- * times. Returns what to post.
+ * Records returns of a locked payment in suspense that Guichê did not request: returns under MED, and those that a
+ * person made at the acquirer. It records the difference between the reported and the recorded sum, so the same payment
+ * may be reported any number of times. Returns what to post.
  */
 export async function takeReturns(tx: Tx, row: SuspenseRow, payment: Payment, now: Date): Promise<Posting[]> {
   // The transaction of an attributed payment handles its returns.

@@ -13,7 +13,7 @@ export async function findOwners(db: Db | Tx, ids: string[]): Promise<Owner[]> {
   return await db.query<Owner>(selectByIds(ids, ownerColumns), 'find-owners')
 }
 
-/** The owner of the transaction with an id, or null, as a value of another statement. */
+/** An expression for other statements: the {@link Owner} of the transaction with this id as JSON, or null. */
 export const ownerOf = (id: Sql): Sql => sql`
   (select row_to_json(owner) from (select ${ownerColumns} from transactions where id = ${id} limit 1) owner)`
 
@@ -47,7 +47,10 @@ export async function listPaidBy(db: Db, endToEndIds: string[]): Promise<Owner[]
   return await db.query<Owner>(selectPaidBy(endToEndIds))
 }
 
-/** The same for several payments, which are locked until the commit. Every caller must pass them in the same order. */
+/**
+ * The same for several payments, which are locked until the commit. Callers must pass them in the same order: otherwise
+ * two of them may deadlock.
+ */
 export async function lockPaidBy(tx: Tx, endToEndIds: string[]): Promise<Owner[]> {
   await tx.query(sql`
     select pg_advisory_xact_lock(hashtextextended(input, 0)) from unnest(${endToEndIds}::text[]) as input`)

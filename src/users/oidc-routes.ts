@@ -16,8 +16,8 @@ import { endSession, setSessionCookie } from './session.ts'
 const access = { public: true } as const
 
 /**
- * Sign-in at an OpenID Connect provider. The browser goes from one address to the next, so an error is a page too: the
- * sign-in page, with the code of what went wrong.
+ * Sign-in at an OpenID Connect provider. The browser follows redirects and shows what it gets, so an error also
+ * redirects to a page: the sign-in page, with the code of the failure.
  */
 export function registerOidcRoutes(app: Server, deps: UserRoutesDeps, failures: FailureRecorder): void {
   app.get(
@@ -39,7 +39,7 @@ function registerRedirects(app: Server, deps: Deps, failures: FailureRecorder): 
     async (request, reply) => {
       const returnTo = toOwnPage(request.query.returnTo)
       try {
-        // A sign-in begins on our own page: no other site signs a browser in.
+        // A sign-in begins on our own page: another site cannot start one in a visitor’s browser.
         if (isFromOtherSite(request)) return await reply.redirect(returnTo, 303)
         const { url, cookie, maxAgeSeconds } = await oidc.begin(returnTo)
         appendCookie(reply, baseUrl, { ...pendingCookie(baseUrl), value: cookie, maxAgeSeconds })
@@ -94,7 +94,7 @@ async function sendBack(
   request.server.logSecurity(request, 'sign_in.failed', { outcome: fault, email })
   const { requestId, cause } = { requestId: request.id, cause: isKnown ? error.details.cause : error }
   if (!isKnown) request.log.error({ requestId, err: error }, 'a request failed')
-  // Such as a discovery that failed, or a token that is not what was agreed.
+  // For example: the provider’s metadata could not be read, or its token is not valid.
   else if (cause instanceof Error)
     request.log.warn({ requestId, reason: describe(cause) }, 'a sign-in at the provider failed')
   const separator = returnTo.includes('?') ? '&' : '?'

@@ -9,7 +9,7 @@ import { isCommonPassword } from './common-password.ts'
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } satisfies Options
 /** Loaded at the first sign-in. */
 const argon2 = async () => await import('@node-rs/argon2')
-/** Concurrent hashes: payments need the other core. */
+/** Hashes computed at the same time: they use one core, and payments have the others. */
 const atOnceMax = 1
 /**
  * If this many wait in one of the two queues, its further callers are refused for the moment. That many hashes take

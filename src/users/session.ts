@@ -80,8 +80,8 @@ export async function findSessionOf(deps: SessionDeps, token: string): Promise<S
 }
 
 /**
- * The people of these sessions, by the session's hash in hexadecimal. Those that have ended are missing. It does not
- * count as a use of the sessions.
+ * Returns the user of each of these sessions, by the session's hash in hexadecimal. Sessions that have ended are left
+ * out. It does not extend a session.
  */
 export async function findPeople(
   { db, clock, requireSecondFactor }: SessionDeps,

@@ -14,7 +14,10 @@ export type SignIn = {
   email: string
   password: string
   code?: string | undefined
-  /** True if the user has signed in from there before: then others cannot delay them. */
+  /**
+   * True if the user has signed in from this browser or address before. The password check then goes first, so that
+   * attempts from elsewhere cannot delay it.
+   */
   isKnownDevice: boolean
   device: string | null
   network: string | null
@@ -46,8 +49,8 @@ export async function signIn(
   limitSuccess()
   const now = deps.clock.now()
   return await deps.db.transaction(async (tx) => {
-    // Meanwhile the password may have changed, which ended all sessions of the former one, a second factor may have
-    // been turned on, or the user disabled.
+    // Since the check the password may have been changed (which ended all sessions), a second factor turned on, or the
+    // user disabled.
     const locked = await lockUser(tx, user.id, null)
     if (
       locked?.password_hash !== user.password_hash ||

@@ -55,8 +55,8 @@ type Deps = {
 const faultPauseMs = 1_000
 
 /**
- * Pause after each claim, in which more deliveries become due and share the next one. For one receiver 5 ms cost
- * least: 225 µs of CPU per delivery in Guichê and PostgreSQL, against 272 at 2 ms and 237 at 10.
+ * Pause after each claim: deliveries that become due meanwhile share the next claim. For one receiver 5 ms cost least:
+ * 225 µs of CPU per delivery in Guichê and PostgreSQL, against 272 at 2 ms and 237 at 10.
  */
 const restMs = 5
 /**
@@ -72,8 +72,8 @@ const restMsMax = 25
 const recordIntervalMs = 100
 
 /**
- * After a complete scan of all receivers, only the known ones are scanned for ten times as long as its last claim took,
- * and for `scanPauseMaxMs` at most.
+ * After a complete scan of all receivers, the worker claims for the known ones only, until the next scan is due: after
+ * ten times the duration of the scan’s last claim, but after `scanPauseMaxMs` at most.
  */
 const restsPerScan = 10
 const scanPauseMaxMs = 5_000
@@ -108,7 +108,7 @@ const lateCommitMs = 2_000
  */
 type Mode = Scanning | Scanned | Waiting
 type Scanning = { name: 'SCANNING'; afterReceiver: string; waited: boolean }
-/** `owesScan`: claims were made since the scan. The last notification may be for a receiver that is not known. */
+/** `owesScan`: claims for known receivers were made since the scan. The last notification may be for another one. */
 type Scanned = { name: 'SCANNED'; scanAgainAt: number; owesScan: boolean }
 type Waiting = { name: 'WAITING'; next: Scanning | Scanned }
 

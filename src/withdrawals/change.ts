@@ -47,7 +47,7 @@ export async function addReturned(
 ): Promise<WithdrawalRow> {
   const changed = await updateReturned(tx, row, change)
   assert(changed, 'a locked withdrawal is unchanged since it was read')
-  // The event is named by the sum, which only grows: parts returned at one moment may share an identifier.
+  // The event’s name has the sum returned so far, which grows with each part. The parts’ own identifiers may be equal.
   const event = `returned:${change.returnedInAll}`
   await postMoney(tx, row, { event, transfers: returned(change.returnedAmount) }, change.now)
   return changed
@@ -85,7 +85,10 @@ function moneyOf({ status, amount, fee_amount: fee }: WithdrawalRow, returnedAmo
   }
 }
 
-/** The event of a withdrawal's last status change. They count from 1: creation as PENDING sends no event. */
+/**
+ * The event of a withdrawal's last status change. Its number begins at 1, because the creation (PENDING) sends no
+ * event.
+ */
 function toEvent(row: WithdrawalRow): NewEvent {
   const occurredAt = row.status_dates.at(-1)
   assert(occurredAt, 'a withdrawal has a history')

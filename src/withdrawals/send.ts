@@ -21,8 +21,9 @@ export const sendJob = 'withdrawals.send'
 export type SendPayload = { merchantId: string; id: string }
 
 /**
- * While a response may still arrive no other process checks: longer than all of the adapter's requests for one payout,
- * with the default limit of ten seconds each. With a longer `timeoutMs` another process may check, as after a crash.
+ * How long no other process checks the withdrawal. It is longer than all requests that an adapter makes for one payout,
+ * if each takes the default time-out of ten seconds. With a longer `timeoutMs` another process may check while a
+ * response is awaited, as it does after a crash.
  */
 export const sendLeaseMs = 120_000
 
@@ -68,7 +69,8 @@ function toOutgoing(deps: SettleWithdrawalDeps, row: WithdrawalRow): OutgoingPay
     },
     async recordRequest(at) {
       if (row.status === 'PENDING') {
-        // The request would not be sent, and then count as one whose outcome is unknown.
+        // While the circuit breaker is open, the request would not be sent; but once it is recorded, its outcome counts
+        // as unknown.
         if (deps.acquirers.named(row.acquirer).isPausing()) return null
         const sending = await begin(deps, row)
         return sending && toOutgoing(deps, sending)

@@ -108,7 +108,7 @@ function readUri({ receiver }: Deps, body: Json): string | null {
   const location = text(body, 'location') ?? text(record(body, 'loc'), 'location')
   if (!location) return null
   try {
-    // The standard requires a city here, and payers' apps show the one behind the location.
+    // The standard requires a city in the code. Payers' apps show the city of the document at the location instead.
     return encodeDynamicBrCode({ location, merchantName: receiver.name, merchantCity: 'BRASIL' })
   } catch {
     return null

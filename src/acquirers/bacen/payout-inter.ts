@@ -79,7 +79,8 @@ function requireRepeatable({ clock }: Deps, { payoutId, firstRequestedAt }: Payo
 async function find(deps: Deps, key: PayoutKey): Promise<PayoutFound | null> {
   const { payoutId, reference } = key
   if (!reference) {
-    // Here too: during a payout freeze nothing is sent, and a person must be able to enter the outcome.
+    // Checked here too, because `send` is not reached during a payout freeze: without this a person could not enter the
+    // outcome.
     requireRepeatable(deps, key)
     return null
   }

@@ -36,8 +36,8 @@ export function createEfiPayouts(deps: Deps): Payouts {
 }
 
 /**
- * `PUT /v3/gn/pix/{idEnvio}`. A refusal may answer a repeat of an accepted request. It is certain that no money left
- * only if no payout is found under our id.
+ * `PUT /v3/gn/pix/{idEnvio}`. The PSP may refuse a request because it accepted the same request before. So the refusal
+ * counts only if no payout is found under our id.
  */
 async function sendPayout(deps: Deps, input: PayoutOrder): Promise<MoneyOut> {
   const path = `${deps.paths.payout}/${checked(input.payoutId)}`

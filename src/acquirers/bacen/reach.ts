@@ -41,7 +41,7 @@ const alerts: [RegExp, string][] = [
   ],
 ]
 
-/** True when another certificate of ours might fix it. */
+/** True when another client certificate might help. */
 export function isCertificateError(code: string): boolean {
   return alerts.some(([alert]) => alert.test(code)) || code === 'ECONNRESET' || code === 'UND_ERR_SOCKET'
 }

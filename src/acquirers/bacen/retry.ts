@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { readRetryAfter } from '../../lib/retry-after.ts'
 import type { HttpResponse } from './http.ts'
 
-// The statuses that mean "not now": the request may be repeated.
+// After these statuses the request may be repeated: the server cannot serve it at the moment.
 const transient = new Set([408, 425, 429, 500, 502, 503, 504])
 const firstPauseMs = 100
 

@@ -26,7 +26,7 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   })
   gauge(
     'guiche_disputes_deadline_in_seconds',
-    'Seconds until the next of the deadlines on a day (Brasília) of open disputes without a sent defence; negative once all have passed',
+    'For each day (Brasília) with deadlines of open disputes whose defence is not sent: seconds until the next deadline; negative once all deadlines of the day have passed',
     ['day'],
     async function () {
       this.reset()

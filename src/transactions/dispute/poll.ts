@@ -39,8 +39,8 @@ const overlapMs = 2 * 60_000
 /** How far back a complete poll reads: a dispute may be opened 80 days after a payment, and takes 18 days at most. */
 const reachMs = 100 * 24 * 60 * 60_000
 /**
- * How often the list is read completely. Which date a PSP compares with the range is not documented; a complete poll
- * finds a dispute by any of them.
+ * How often the list is read completely. The documents do not say which date of a dispute a PSP compares with the
+ * range. A complete poll reads back far enough to find the dispute by any of its dates.
  */
 const completeEveryMs = 15 * 60_000
 /**
