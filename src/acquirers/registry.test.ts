@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { receiverAccount } from '../../simulator/receiver-account.ts'
-import { type Acquirer, AcquirerUnavailable } from './acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, NeedsPerson, TooManyRequests, UnreadableAnswer } from './acquirer.ts'
 import { createBacenAcquirer } from './bacen/adapter.ts'
-import { createRegistry } from './registry.ts'
+import { AcquirerNotConfigured, createRegistry, isOutage } from './registry.ts'
 import type { RouteSettings } from './routes.ts'
 
 /** `isAvailable` as the breaker of a remote acquirer reports it. */
@@ -107,4 +107,10 @@ it('sends money only by one with enough balance', () => {
   expect(nameOf([to('first')], 'second')).toBe('second')
   expect(nameOf([to('first', 'second')], 'second')).toBe('second')
   expect(nameOf([])).toBeUndefined()
+})
+
+it('takes an unknown outcome for an outage, unless an operator has to act', () => {
+  expect([new AcquirerUnavailable('x'), new TooManyRequests('x')].map(isOutage)).toEqual([true, true])
+  const others = [new AcquirerNotConfigured('x'), new NeedsPerson('x'), new UnreadableAnswer('x'), new Error('x')]
+  expect(others.map(isOutage)).toEqual([false, false, false, false])
 })

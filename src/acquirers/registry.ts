@@ -1,6 +1,6 @@
 import { assert } from '../lib/assert.ts'
 import type { Cell } from '../lib/cell.ts'
-import { type Acquirer, AcquirerUnavailable, NeedsPerson } from './acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, NeedsPerson, UnreadableAnswer } from './acquirer.ts'
 import { drawFirst, findRoute, type PaymentToRoute, type RouteSettings } from './routes.ts'
 
 export type Acquirers = {
@@ -105,7 +105,6 @@ export class AcquirerNotConfigured extends AcquirerUnavailable {
 
 /** True for an unknown outcome that usually ends without an operator's help, such as that of a time-out. */
 export function isOutage(error: unknown): error is AcquirerUnavailable {
-  return (
-    error instanceof AcquirerUnavailable && !(error instanceof AcquirerNotConfigured) && !(error instanceof NeedsPerson)
-  )
+  const needsOperator = [AcquirerNotConfigured, NeedsPerson, UnreadableAnswer]
+  return error instanceof AcquirerUnavailable && !needsOperator.some((each) => error instanceof each)
 }
