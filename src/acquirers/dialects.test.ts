@@ -237,9 +237,11 @@ describe('an answer', () => {
     { message: 'no Route matched with those values' },
     { timestamp: 1, status: 404, error: 'Not Found', path: '/v9/cob' },
     { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No static resource v9/cob.' },
+    ...['GET', 'PATCH'].map((method) => ({ statusCode: 404, error: 'Not Found', message: `Cannot ${method} /v9/cob` })),
   ])('404 of a server without such a path is an error: %j', async (body) => {
     const { acquirer } = open('sicredi', () => json(404, body))
     await expect(acquirer.findCharge(txid)).rejects.toThrow(/check baseUrl and overrides.paths/)
+    await expect(acquirer.removeCharge(txid)).rejects.toThrow(/check baseUrl and overrides.paths/)
   })
 
   it('404 of the PSP itself means that there is no such charge', async () => {

@@ -76,6 +76,11 @@ describe('Inter', () => {
     expect(received[0]?.body).toContain('pagamento-pix.write')
   })
 
+  it('is not refused by a server that has no such path', async () => {
+    const body = { statusCode: 404, error: 'Not Found', message: 'Cannot POST /banking/v2/pix' }
+    await expect(open('inter', () => json(404, body)).payouts.send(order)).rejects.toThrow(AcquirerUnavailable)
+  })
+
   it.each(interPsp.states.done as string[])('reads %s as done', async (status) => {
     const { found } = await find(status)
     const at = new Date('2026-03-02T15:00:01.123Z')

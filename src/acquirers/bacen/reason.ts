@@ -64,7 +64,7 @@ export function isMissingRoute(body: Json): boolean {
   return (
     isSpring ||
     isGeneric(body) ||
-    /no route matched|no matching route|cannot (?:get|put) \//i.test(text(body, 'message') ?? '')
+    /no route matched|no matching route|cannot (?:get|patch|post|put) \//i.test(text(body, 'message') ?? '')
   )
 }
 
