@@ -57,15 +57,16 @@ export function openTls(files: TlsFiles, { clock, log, name }: { clock: Clock; l
     warnOfExpiry()
   }
 
-  /** Warns once a day when the certificate expires soon. */
+  /** Warns once a day when the certificate expires soon or has expired. */
   function warnOfExpiry() {
     const { expiresAt } = material
     const now = clock.now()
     if (!expiresAt || expiresAt.getTime() - now.getTime() > warnDays * dayMs || warnedOn === toDay(now)) return
     warnedOn = toDay(now)
+    const state = now > expiresAt ? 'has expired' : 'expires soon'
     log.warn(
       { acquirer: name, expiresAt },
-      'an acquirer’s certificate expires soon: get a new one from the PSP and replace the old file',
+      `an acquirer’s certificate ${state}: get a new one from the PSP and replace the old file`,
     )
   }
 }
