@@ -300,9 +300,9 @@ describe('what is missing is reported with the setting to change', () => {
   it('a wrong path for tokens, with the one that works', async () => {
     const token = { path: '/auth/server/oauth/token' }
     const nowhere = json(404, { message: 'no Route matched with those values' })
-    const { findingOf, requests } = await probe(settingsOf({ token }, { dialect: 'bradesco' }), (request, answer) =>
-      request.path === '/oauth/token' || !request.path.endsWith('/token') ? answer : nowhere,
-    )
+    const alter: AlterAnswer = ({ path }, answer) =>
+      path === '/oauth/token' || !path.endsWith('/token') ? answer : nowhere
+    const { findingOf, requests } = await probe(settingsOf({ token }, { dialect: 'bradesco' }), alter)
     expect(findingOf('token')).toMatchObject({
       state: 'missing',
       said: expect.stringContaining('/oauth/token issues one'),
@@ -310,6 +310,9 @@ describe('what is missing is reported with the setting to change', () => {
     })
     expect(requests.slice(0, 3).map(({ path }) => path)).toEqual([token.path, '/v2/oauth/token', '/oauth/token'])
     expect(findingOf('charges').state).toBe('ok')
+    const hosts = { baseUrl: `${server.url}/`, tokenUrl: server.url + token.path }
+    const withTokenUrl = await probe(settingsOf({ token }, { dialect: 'bradesco', hosts }), alter)
+    expect(withTokenUrl.findingOf('token').setting).toBe(`tokenUrl: ${server.url}/oauth/token`)
   })
 
   it('an address for callbacks that is too long for the PSP', async () => {

@@ -182,9 +182,15 @@ async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<R
     const setting = isAnswered ? ofClient : ofAddress
     const other = isAnswered ? await findTokenPath(settings, send) : null
     if (other) {
-      const found = `${host}: ${words}; ${new URL(hosts.baseUrl).host}${other.path} issues one`
+      const address = `${hosts.baseUrl.replace(/\/+$/, '')}${other.path}`
+      const found = `${host}: ${words}; ${address} issues one`
       return {
-        finding: missing('token', found, `overrides.token.path: ${other.path}`),
+        // The path has no effect while tokenUrl is set.
+        finding: missing(
+          'token',
+          found,
+          hosts.tokenUrl ? `tokenUrl: ${address}` : `overrides.token.path: ${other.path}`,
+        ),
         token: other.token,
         answeredAt,
       }
