@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises'
 import { Agent, get } from 'node:https'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
 import { type TestSimulator, testSimulator } from '../test/support/simulator.ts'
@@ -87,6 +87,23 @@ describe('the folder', () => {
     expect(later.authority).toEqual(first.authority)
     expect([later.server.key, later.client.key]).not.toContain(wider.server.key)
     expect(later.client).not.toEqual(first.client)
+  })
+
+  it('completes a renewal that was interrupted', async () => {
+    const interrupted = join(folder, 'interrupted')
+    await cp(join(folder, 'tls'), interrupted, { recursive: true })
+    const path = (name: 'keyFile' | 'pfxFile' | 'passphraseFile') => join(interrupted, basename(files.paths[name]))
+    const later = { hosts, now: new Date(Date.now() + 720 * day) }
+    await rm(path('passphraseFile'))
+    await symlink(join(folder, 'none', 'x'), path('passphraseFile'))
+    await expect(openTlsFolder(interrupted, later)).rejects.toThrow('ENOENT')
+    await rm(path('passphraseFile'))
+    await cp(files.paths.passphraseFile, path('passphraseFile'))
+    const { client } = await openTlsFolder(interrupted, later)
+    expect(client).not.toEqual(files.client)
+    expect(await readFile(path('pfxFile'))).not.toEqual(await readFile(files.paths.pfxFile))
+    await cp(files.paths.keyFile, path('keyFile'))
+    expect((await openTlsFolder(interrupted, later)).client.certificate).not.toBe(client.certificate)
   })
 })
 

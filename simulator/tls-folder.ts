@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
@@ -32,8 +32,8 @@ const names = {
 
 /**
  * The certificates in this folder, created if missing. Those of server and client are renewed under the same authority
- * 30 days before they expire, the server's also for a host that it does not name yet. 30 days before the authority
- * expires, all are made again.
+ * 30 days before they expire, and the server's also when it does not name one of the hosts. 30 days before the
+ * authority expires, all three are replaced.
  */
 export async function openTlsFolder(
   folder: string,
@@ -71,9 +71,10 @@ export async function openTlsFolder(
     client = await issueCertificate(authority, { ...valid, commonName: 'guiche', use: 'client' })
     const passphrase = (await readText(path('passphraseFile')))?.trim() || newPassphrase()
     await write('keyFile', client.key)
-    await write('certFile', client.certificate)
     await write('passphraseFile', `${passphrase}\n`)
     await write('pfxFile', toPfx(client, { authority, passphrase }))
+    // Last: if an earlier write fails, the next start renews all of them.
+    await write('certFile', client.certificate)
   }
 
   const { caFile, certFile, keyFile, pfxFile, passphraseFile } = names
@@ -82,10 +83,12 @@ export async function openTlsFolder(
   return { authority, server, client, paths: paths as TlsFolder['paths'] }
 }
 
+/** Null also if the two files are no pair: a renewal was interrupted between them. */
 async function readIdentity(certificatePath: string, keyPath: string): Promise<Identity | null> {
   const certificate = await readText(certificatePath)
   const key = await readText(keyPath)
-  return certificate === null || key === null ? null : { certificate, key }
+  if (certificate === null || key === null) return null
+  return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)) ? { certificate, key } : null
 }
 
 async function readText(path: string): Promise<string | null> {
