@@ -6,8 +6,8 @@ import { stateOf } from './settlement.ts'
 import { spiCodes } from './spi-codes.ts'
 
 /**
- * A sent Pix as Efí returns it, with more than Efí's: `contaBanco`, the document unmasked, and the reason of a
- * rejection, which Efí gives only in the callback. `chave` is the key of this PSP's only account.
+ * A sent Pix as Efí returns it. In addition it has `contaBanco`, the unmasked document and the reason of a rejection,
+ * which Efí gives only in the callback. `chave` is the key of this PSP's only account.
  */
 export function toSentPix(payout: PayoutRow, now: Date) {
   const { receiver } = payout

@@ -41,7 +41,7 @@ export type SimulatorOptions = {
   /** Its state is in this database, in the schema `simulator`. It survives restarts, and processes share it. */
   pool: pg.Pool
   clock: Clock
-  /** The base URL of the locations of its charges: the address of the server of `handle`. */
+  /** The base URL of the locations of its charges: the address of the server that calls `handle`. */
   publicBaseUrl: string
   sendCallback: SendCallback
   log: Log
@@ -219,9 +219,9 @@ async function answer(network: Network, controls: Controls, request: HttpRequest
 }
 
 /**
- * Collects requests while another statement runs, and sends them in one statement. Larger batches gain nothing. Eight
- * do not wait for more: if all connections of a shop wait for charges, no more requests arrive, and a backlog from a
- * pause would never shrink. Payments wait for their interval, unless half a batch is there.
+ * Collects requests while another statement runs, and sends them in one statement. Larger batches gain nothing. A batch
+ * of eight or more does not wait to grow: a client whose connections all wait for charges sends no more requests, and a
+ * backlog would never shrink. Payments wait for their interval, unless half a batch is there.
  */
 function batched<Item, Result>(
   name: string,

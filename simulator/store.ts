@@ -135,16 +135,15 @@ const schema = `
 
 /**
  * Creates the schema if it is missing. Several processes may start at the same time, and `if not exists` alone does not
- * keep them from colliding: hence the lock. Existence is checked first, because a role without the right to create
- * needs no right to the lock. The check uses the latest addition: append later additions to `schema`, repeatable, and
- * name them here.
+ * keep them from colliding: hence the lock. Existence is checked first, so that a role without the right to create
+ * anything can use an existing schema. The check uses the latest addition: append later additions to `schema`, such
+ * that it can run again, and name the latest here.
  */
 export async function ensureSchema(pool: pg.Pool): Promise<void> {
   const found = await pool.query<{ found: boolean }>(`select to_regclass('simulator.defences') is not null as found`)
   if (found.rows[0]?.found) return
   const client = await pool.connect()
   try {
-    // Taken before the transaction begins: a process that waited inside one would still see no schema.
     await client.query(`select pg_advisory_lock(${schemaLock})`)
     // PostgreSQL runs one string of several statements as one transaction.
     await client.query(`set local client_min_messages = warning; ${schema}`)
@@ -213,14 +212,14 @@ export async function insertCharges(pool: pg.Pool, charges: ChargeRow[]): Promis
       rows.map((row) => row.details),
     ],
   })
-  // Usually true; then the existing ids need not be read.
+  // Usually all are new: then the returned ids need not be converted.
   const isAll = inserted.rows.length === rows.length
   return new Set(isAll ? rows.map(({ id }) => id) : inserted.rows.map(({ id }) => id.replaceAll('-', '')))
 }
 
 /**
- * Finds charges by their ids, with the payments that name them. As with `smallRowsParam`, PostgreSQL does not see the
- * number of rows: it plans this once and uses indexes, whatever its statistics say about tables that were just filled.
+ * Finds charges by their ids, with the payments that name them. The subqueries hide the number of rows from PostgreSQL:
+ * it plans this once and uses indexes, whatever its statistics say about tables that were just filled.
  */
 export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<string, ChargeWithPixes>> {
   const { rows } = await pool.query<ChargeRecord & Partial<PixRecord>>({
@@ -324,7 +323,10 @@ type ChargeRecord = {
   removed_at: Date | null
 }
 
-/** The account's balance: what arrived less the PSP's fees, less what went back or out; and the sum in dispute. */
+/**
+ * The account's balance: payments less the PSP's fees, less returns and payouts, plus what was returned of payouts. And
+ * the sum in dispute.
+ */
 export async function sumAccount(
   pool: pg.Pool,
   { now, feeBasisPoints }: { now: Date; feeBasisPoints: number },

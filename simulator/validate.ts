@@ -98,20 +98,20 @@ export function parseChargeRequest(body: unknown, receiverKey: string): ChargeRe
 /** The return, or the violations of the standard's rules in the body. */
 export function parseReturnRequest(body: unknown): ReturnRequest | Violation[] {
   if (!returnRequest.Check(body)) return returnRequest.Errors(body).flatMap((error) => toViolations('devolucao', error))
-  return hasControls(body.descricao) ? [controls('devolucao.descricao')] : body
+  return hasControlCharacters(body.descricao) ? [controlCharacters('devolucao.descricao')] : body
 }
 
 /** The payout, or the violations of the rules in the body. */
 export function parsePayoutRequest(body: unknown): PayoutRequest | Violation[] {
   if (!payoutRequest.Check(body)) return payoutRequest.Errors(body).flatMap((error) => toViolations('pix', error))
-  return hasControls(body.pagador.infoPagador) ? [controls('pix.pagador.infoPagador')] : body
+  return hasControlCharacters(body.pagador.infoPagador) ? [controlCharacters('pix.pagador.infoPagador')] : body
 }
 
-function hasControls(text: string | undefined): boolean {
+function hasControlCharacters(text: string | undefined): boolean {
   return text !== undefined && hasForbiddenCharacters(text)
 }
 
-function controls(propriedade: string): Violation {
+function controlCharacters(propriedade: string): Violation {
   return { razao: 'Um texto contém caracteres de controle.', propriedade }
 }
 

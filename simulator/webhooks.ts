@@ -5,7 +5,10 @@ import { receiverAccount, receiverKey } from './receiver-account.ts'
 import { findWebhook, upsertWebhook } from './store.ts'
 import { parseWebhookUrl } from './validate.ts'
 
-/** `PUT /webhook/{chave}`: the address for callbacks about this key. Appends `/pix`, unless `hasPixSuffix` is false. */
+/**
+ * `PUT /webhook/{chave}`: registers the address for callbacks about this key. They are sent to it with `/pix` appended,
+ * unless `hasPixSuffix` is false.
+ */
 export async function putWebhook(network: Network, chave: string, request: HttpRequest): Promise<HttpResponse> {
   if (chave !== receiverKey) {
     const razao = 'O parâmetro chave não corresponde a uma chave DICT pertencente a este usuário recebedor.'
@@ -44,13 +47,13 @@ async function findRefusal(
   if (quirks.repeatedWebhook === 'refused' && (await webhook.current())?.url === url)
     return 'O webhook já está cadastrado com esta URL.'
   const isTested = quirks.testsWebhook && request.headers['x-skip-mtls-checking'] !== 'true'
-  if (isTested && (await isAnswered(sendCallback, url)))
+  if (isTested && (await acceptsAnonymousCall(sendCallback, url)))
     return 'A autenticação de TLS mútuo não está configurada na URL informada.'
   return null
 }
 
 /** True if the address accepts a call without a certificate: anyone who knows it could forge callbacks. */
-async function isAnswered(sendCallback: Network['sendCallback'], url: string): Promise<boolean> {
+async function acceptsAnonymousCall(sendCallback: Network['sendCallback'], url: string): Promise<boolean> {
   try {
     const status = await sendCallback(url, { evento: 'teste_webhook' }, { isAnonymous: true })
     return status >= 200 && status < 300

@@ -7,8 +7,8 @@ import type { Log } from './bacen/renewal.ts'
  */
 const failuresMax = 5
 /**
- * The longest pause before a request tests whether the acquirer answers again. It doubles after each failed test, up to
- * `max`. A pause takes half of this to all of it.
+ * The pause before a request tests whether the acquirer answers again: `first`, doubled after each failed test, up to
+ * `max`. It is shortened at random, by half at most.
  */
 const pauseMs = { first: 2_000, max: 60_000 }
 
@@ -16,7 +16,7 @@ export type Breaker = {
   /** Makes the call, or throws {@link AcquirerUnavailable} at once during a pause: then nothing was sent. */
   guard<Result>(call: () => Promise<Result>): Promise<Result>
   isClosed(): boolean
-  /** Whether a request would not be sent now. Later, while the circuit is still open, one is sent to test it. */
+  /** True while requests are refused. After that, while the circuit is still open, one is sent to test it. */
   isPausing(): boolean
   /** 0 closed, 1 open, 2 one request tests whether it answers again. */
   state(): number

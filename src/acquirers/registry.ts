@@ -9,7 +9,7 @@ export type Acquirers = {
    * their order, and last those that did not answer lately. All acquirers where no route fits. Never empty.
    */
   forCharge(payment: PaymentToRoute & { id: string }): readonly Acquirer[]
-  /** The acquirer that a static code of these charges pays. Its availability does not matter: the code is for ever. */
+  /** The acquirer that a static code of these charges pays, available or not: the code never expires. */
   forStaticCode(payment: PaymentToRoute & { id: string }): Acquirer
   /**
    * The acquirer that sends a withdrawal: one of the route that has payouts and enough balance, drawn by weight; else
@@ -23,7 +23,7 @@ export type Acquirers = {
   /** The acquirer that a record names. Throws {@link AcquirerNotConfigured}. */
   named(name: string): Acquirer
   readonly all: readonly Acquirer[]
-  /** The cell to which these accounts at PSPs belong, each to one only. Null: this installation is no cell. */
+  /** The cell of these accounts at PSPs: each account belongs to one cell only. Null: this installation is no cell. */
   readonly cell: Cell | null
 }
 

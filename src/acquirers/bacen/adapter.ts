@@ -39,7 +39,7 @@ export type BacenOptions = {
   log?: Log
   fees?: Acquirer['fees']
   callbacks?: CallbackAccess
-  /** For the renewal of the token, and for the time of what the PSP reports without one. */
+  /** For the renewal of the token, and for events that the PSP reports without a time. */
   clock?: Clock
 }
 

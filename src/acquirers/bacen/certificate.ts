@@ -81,7 +81,8 @@ function readPfx(path: string, passphrase: string | undefined): Own {
 }
 
 function explainPfx(path: string, message: string): string {
-  if (/mac verify failure/.test(message)) return `the passphrase does not open ${path}: set tls.passphrase to its own`
+  if (/mac verify failure/.test(message))
+    return `the passphrase does not open ${path}: set tls.passphrase to that of this file`
   if (/unsupported/i.test(message))
     return `${path} is encrypted with an old cipher (RC2 or 3DES) that is not supported any more: write it again with \`openssl pkcs12 -legacy -in old.pfx -nodes -out all.pem\` and \`openssl pkcs12 -export -in all.pem -out new.pfx\``
   return `${path} is not a PFX file (PKCS #12): for PEM files set tls.certFile and tls.keyFile`
@@ -117,7 +118,7 @@ function openKey(key: Buffer, path: string, passphrase: string | undefined) {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (/DECRYPT|MISSING_PASSPHRASE|INTERRUPTED/.test(code))
-      throw new TlsFileError('keyFile', `the passphrase does not open ${path}: set tls.passphrase to its own`)
+      throw new TlsFileError('keyFile', `the passphrase does not open ${path}: set tls.passphrase to that of this file`)
     throw new TlsFileError('keyFile', `${path} is not a private key in PEM`)
   }
 }

@@ -55,10 +55,10 @@ function readDispute(entry: unknown): DisputeFound | null {
   const disputed = amount(entry, 'valor')
   const analysis = record(entry, 'dadosAnalise')
   // `dataCriacao` and `dataUltimaModificacao` are the names in an older version of the list.
-  const created = ['criadoEm', 'dataCriacao', 'atualizadoEm', 'dataUltimaModificacao'].map((name) =>
+  const dates = ['criadoEm', 'dataCriacao', 'atualizadoEm', 'dataUltimaModificacao'].map((name) =>
     dateTime(entry, name),
   )
-  const openedAt = dateTime(analysis, 'abertura') ?? created.find((date) => date !== null)
+  const openedAt = dateTime(analysis, 'abertura') ?? dates.find((date) => date !== null)
   if (!reference || !endToEndId || disputed === null || !openedAt) return null
   const status = text(entry, 'status')
   return {

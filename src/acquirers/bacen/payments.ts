@@ -49,7 +49,7 @@ export function isForOtherKey(entry: unknown, chave: string): boolean {
   return key !== null && !isSameKey(key, chave) && !isOwnTxid(text(entry, 'txid') ?? '')
 }
 
-/** Null for what is not a payment. An unreadable payment is never skipped: it is money. */
+/** Null if it cannot be read. The caller must not skip it then: it is money. */
 export function readPayment(value: unknown): Payment | null {
   if (!isRecord(value)) return null
   const endToEndId = text(value, 'endToEndId')

@@ -22,7 +22,7 @@ function linesOf(body: Json): string[] {
   return [...new Set([message, ...reasons].flatMap((line) => (line ? unwrap(line) : [])))]
 }
 
-// The most informative first: title and name count only where there is nothing else.
+// The most informative first: only the first that is present counts.
 const messageFields = [
   ...['detail', 'mensagem', 'message', 'errorMessage', 'error_description', '_message', 'title', 'nome', 'error'],
 ] as const
@@ -56,14 +56,14 @@ export function toPlainText(page: string): string {
 
 /**
  * A 404 of a proxy before the PSP's API, or of the server's framework: the path does not exist. It says nothing about
- * charges.
+ * what was requested.
  */
 export function isMissingRoute(body: Json): boolean {
   if (isProblem(body)) return false
   const isSpring = text(body, 'path') !== null && body.timestamp !== undefined
   return (
     isSpring ||
-    isGeneric(body) ||
+    isFrameworkNotFound(body) ||
     /no route matched|no matching route|cannot (?:get|patch|post|put) \//i.test(text(body, 'message') ?? '')
   )
 }
@@ -72,10 +72,10 @@ const problemFields = ['type', 'title', 'detail', 'nome', 'violacoes', 'erros', 
 
 /** An error in one of the shapes of the PSPs' APIs: not written by a proxy on the way. */
 export function isProblem(body: Json): boolean {
-  return !isGeneric(body) && problemFields.some((name) => body[name] !== undefined)
+  return !isFrameworkNotFound(body) && problemFields.some((name) => body[name] !== undefined)
 }
 
-/** What a framework's RFC 9457 says of a path that it does not know. */
-function isGeneric(body: Json): boolean {
+/** The RFC 9457 body with which a web framework answers a path that it does not know. */
+function isFrameworkNotFound(body: Json): boolean {
   return text(body, 'type') === 'about:blank' && text(body, 'title') === 'Not Found'
 }
