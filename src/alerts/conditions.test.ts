@@ -115,6 +115,9 @@ it('writes times and amounts as people read them', () => {
   const deadline = { subject: '{"day":"2026-11-20"}', kind: 'dispute_deadline' } as const
   expect(wordAlert({ ...deadline, value: 5 * hour }, 'en').fact).toBe('Time left: 5 hours')
   expect(wordAlert({ ...deadline, value: -hour }, 'en').fact).toBe('The deadline has passed')
+  const certificate = { subject: '{"acquirer":"one"}', kind: 'certificate_expires' } as const
+  expect(wordAlert({ ...certificate, value: 0 }, 'en').fact).toBe('Days left: 0')
+  expect(wordAlert({ ...certificate, value: -3 }, 'en').fact).toBe('The deadline has passed')
   const clock = { subject: '{"host":"one"}', kind: 'clock_differs' } as const
   expect(wordAlert({ ...clock, value: 7 }, 'en').fact).toBe('Difference: 7 seconds')
   expect(wordAlert({ ...clock, value: 26 * hour }, 'pt').fact).toBe('Diferença: 26 horas')

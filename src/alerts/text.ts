@@ -8,7 +8,7 @@ export type Texts = {
   /** What is wrong, and what to do. `{name}` is a label. The English ones are also those of the alert rules. */
   alerts: Record<AlertKind, [title: string, advice: string]>
   facts: Record<Fact, (value: string) => string>
-  /** Instead of the time that is left. */
+  /** Instead of the time or the days that are left, once they are over. */
   passed: string
   states: Record<'opened' | 'lasts' | 'ended' | 'test', (title: string) => string>
   since: (at: string) => string
@@ -31,14 +31,18 @@ export function wordAlert(
   const [title, advice] = alerts[kind]
   const { fact } = conditionOf(kind)
   const written = fact ? facts[fact](writeValue(fact, value, language)) : null
+  const isOver = (fact === 'left' && value <= 0) || (fact === 'days' && value < 0)
   return {
     title: fill(title),
-    fact: fact === 'left' && value <= 0 ? passed : written,
+    fact: isOver ? passed : written,
     advice: fill(advice),
   }
 }
 
-/** The path of the dashboard's screen for an alert. What is the operator's own has an empty label: no parameter. */
+/**
+ * The path of the dashboard's screen for an alert. A label is empty if the subject is the operator's own: its parameter
+ * is left out.
+ */
 export function screenOf({ kind, subject }: { kind: AlertKind; subject: string }): string {
   const labels: Record<string, string> = JSON.parse(subject)
   const address = conditionOf(kind).screen.replace(/\{(\w+)\}/g, (_, name: string) =>
