@@ -25,15 +25,14 @@ export function withConnection(command: Command): Command {
  * own address.
  */
 export async function findConnection(options: ConnectOptions): Promise<Connection> {
-  const { GUICHE_URL, GUICHE_CLIENT_ID, GUICHE_CLIENT_SECRET, GUICHE_WEBHOOK_SECRET } = process.env
-  const baseUrl = (options.url ?? GUICHE_URL)?.replace(/\/+$/, '')
-  const clientId = options.clientId ?? GUICHE_CLIENT_ID
-  const clientSecret = options.clientSecret ?? GUICHE_CLIENT_SECRET
-  if (baseUrl && clientId && clientSecret)
-    return { baseUrl, clientId, clientSecret, webhookSecret: GUICHE_WEBHOOK_SECRET ?? null }
+  const baseUrl = (options.url ?? readVariable('GUICHE_URL'))?.replace(/\/+$/, '')
+  const clientId = options.clientId ?? readVariable('GUICHE_CLIENT_ID')
+  const clientSecret = options.clientSecret ?? readVariable('GUICHE_CLIENT_SECRET')
+  const webhookSecret = readVariable('GUICHE_WEBHOOK_SECRET') ?? null
+  if (baseUrl && clientId && clientSecret) return { baseUrl, clientId, clientSecret, webhookSecret }
   const file = clientId || clientSecret ? null : await readSandboxFile()
   if (file && (!baseUrl || baseUrl === file.baseUrl))
-    return { ...file, webhookSecret: GUICHE_WEBHOOK_SECRET ?? file.webhookSecret }
+    return { ...file, webhookSecret: webhookSecret ?? file.webhookSecret }
   const missing = Object.entries({
     GUICHE_URL: baseUrl,
     GUICHE_CLIENT_ID: clientId,
@@ -65,7 +64,12 @@ export async function requireSandbox(guiche: Guiche): Promise<void> {
 }
 
 export function sandboxPath(): string {
-  return join(process.env.DATA_DIR ?? './data', 'sandbox.json')
+  return join(readVariable('DATA_DIR') ?? './data', 'sandbox.json')
+}
+
+/** A variable without content is not set, as in the settings of the service. */
+function readVariable(name: string): string | undefined {
+  return process.env[name]?.trim() || undefined
 }
 
 /** The credentials of the sandbox client, which the service writes at its first start. Null if there are none. */
