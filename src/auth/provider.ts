@@ -84,7 +84,7 @@ export function createProvider(deps: { issuer: string; audience: string | null; 
     const claims = readClaims(payload)
     return {
       ...claims,
-      // A client may also be used to sign people in. A person's token must name our scopes; otherwise it opens
+      // A client may also be used to sign people in. A person's token must name our scopes; otherwise it permits
       // nothing here.
       scopes: claims.scopes ?? (isOfClient(payload, claims.clientId) ? null : []),
       expiresAt: Math.min(claims.expiresAt, claims.issuedAt + lifetimeSecondsMax),
@@ -156,29 +156,34 @@ async function readKeys(dispatcher: Agent, url: string): Promise<JWTVerifyGetKey
   throw new ProviderUnavailable(`The provider answered ${status} when it was asked for its keys`)
 }
 
-/** Redirects are not followed: a token request carries a secret, which is only for the configured address. */
+/**
+ * Redirects are not followed: a token request carries a secret, which is only for the configured address.
+ *
+ * @throws {ProviderUnavailable} it did not answer, or not with a JSON object
+ */
 async function fetchJson(
   dispatcher: Agent,
   url: string,
   post?: { body: string; authorization: string },
 ): Promise<ProviderAnswer> {
-  try {
-    const answer = await request(url, {
-      dispatcher,
-      // Covers everything, including the connection and the reading of the body.
-      signal: AbortSignal.timeout(timeoutMs),
-      ...(post && {
-        method: 'POST',
-        body: post.body,
-        headers: { authorization: post.authorization, 'content-type': 'application/x-www-form-urlencoded' },
-      }),
-    })
-    const body: unknown = await answer.body.json()
-    if (typeof body !== 'object' || body === null) throw new Error('The answer is not a JSON object')
-    return { status: answer.statusCode, body: { ...body } }
-  } catch (error) {
-    throw new ProviderUnavailable('The external provider could not be reached', { cause: error })
-  }
+  const answer = await request(url, {
+    dispatcher,
+    // Covers everything, including the connection and the reading of the body.
+    signal: AbortSignal.timeout(timeoutMs),
+    ...(post && {
+      method: 'POST',
+      body: post.body,
+      headers: { authorization: post.authorization, 'content-type': 'application/x-www-form-urlencoded' },
+    }),
+  }).catch((cause: unknown) => {
+    throw new ProviderUnavailable('The provider did not answer', { cause })
+  })
+  const body: unknown = await answer.body.json().catch((cause: unknown) => {
+    throw new ProviderUnavailable(`The provider answered ${answer.statusCode} without readable JSON`, { cause })
+  })
+  if (typeof body !== 'object' || body === null)
+    throw new ProviderUnavailable(`The provider answered ${answer.statusCode} without a JSON object`)
+  return { status: answer.statusCode, body: { ...body } }
 }
 
 function withoutSlash(url: string): string {
