@@ -264,6 +264,8 @@ describe('guiche mcp', () => {
 
     expect(await call('get_transaction', { id: '../balance' })).toMatch(/id of a record is needed/)
     expect(await call('search_transactions', { clientId: 'other' })).toBe('Unknown arguments: clientId.')
+    expect(await call('get_balance', { constructor: 'other' })).toBe('Unknown arguments: constructor.')
+    expect(await call('get_transaction')).toBe('Missing arguments: id.')
     expect(await call('create_test_charge', { amount: 100 })).toBe('There is no tool create_test_charge.')
     expect((await client.listTools()).tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true)
     await client.close()

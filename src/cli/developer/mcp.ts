@@ -26,8 +26,11 @@ export async function runMcp({ allowCharges, ...options }: ConnectOptions & { al
     const tool = Object.hasOwn(tools, name) ? tools[name] : undefined
     try {
       if (!tool) throw new Error(`There is no tool ${name}.`)
-      const unknown = Object.keys(input).filter((field) => !(field in (tool.input.properties ?? {})))
+      const { properties = {}, required = [] } = tool.input
+      const unknown = Object.keys(input).filter((field) => !Object.hasOwn(properties, field))
       if (unknown.length > 0) throw new Error(`Unknown arguments: ${unknown.join(', ')}.`)
+      const missing = required.filter((field) => input[field] === undefined)
+      if (missing.length > 0) throw new Error(`Missing arguments: ${missing.join(', ')}.`)
       return { content: [{ type: 'text', text: JSON.stringify(await tool.run(guiche, input)) }] }
     } catch (error) {
       // The assistant can correct its arguments.
