@@ -60,7 +60,7 @@ export type AppDeps = {
   db: Db
   /** What lists, exports and figures are read from: `db`, unless a standby serves them (standby.ts). */
   reads: Reads
-  /** This process: what it leases names it. */
+  /** The number of this process, which is stored with what it leases. */
   instance: number
   clock: Clock
   key: SecretKey
@@ -152,7 +152,7 @@ export async function createApp(given: AppDeps): Promise<Server> {
   })
 
   const limits = shareLimits(deps)
-  // What was allowed last counts after a restart too.
+  // The requests that were allowed since the last exchange count after a restart too.
   app.addHook('onClose', async () => await limits.sync().catch(() => {}))
   const limit = (name: string, perSecond: number, burst: number) => {
     return limits.share(createRateLimiter({ name, limit: { perSecond, burst }, clock }))
@@ -204,8 +204,8 @@ export async function createApp(given: AppDeps): Promise<Server> {
     paymentUrlOf,
     insertTransaction,
     wrongTokenLimit,
-    // A family behind one address buys at once; a visitor who creates charges and pays none is soon slow. A link in an
-    // advertisement sells five a second.
+    // Several people behind one address can buy at the same moment; a visitor who creates charges and pays none is soon
+    // refused. A link in an advertisement can sell five a second.
     linkLimits: { perAddress: limit('link-address', 0.1, 20), perLink: limit('link', 5, 200) },
   })
   await registerPayRoutes(app, {

@@ -46,7 +46,7 @@ export const portuguese: Texts = {
     ],
     withdrawal_waits: [
       'Um saque aguarda uma decisão',
-      'Ele só é enviado quando alguém decidir: `npx guiche withdrawal list --pending-review`.',
+      'Ele só será enviado quando alguém decidir: `npx guiche withdrawal list --pending-review`.',
     ],
     dispute_deadline_near: [
       'Contestações com prazo em {day} estão sem defesa: restam três dias ou menos',
@@ -123,7 +123,7 @@ export const portuguese: Texts = {
     ],
     event_sink_behind: [
       'Há eventos esperando pelo message broker {sink}',
-      'Ele não os confirma. O log diz por quê. Nada se perde: eles são enviados quando ele confirmar.',
+      'Ele não os confirma. O log diz por quê. Nada se perde: eles serão enviados quando ele voltar a confirmar.',
     ],
   },
   facts: {

@@ -45,10 +45,10 @@ export const attributionSchedules: Record<string, JobSchedule> = { 'suspense.att
 
 async function attributeIfClear(deps: AttributionDeps, payment: SuspenseRow, threshold: number): Promise<void> {
   try {
-    // What is left of a payment can only be sent back once a part was returned.
+    // Once a part of a payment was returned, what is left can only be sent back.
     if (payment.taken_amount > 0) return await leaveToOperator(deps.db, payment)
     const candidates = await listCandidates(deps.db, payment, null)
-    // A charge that the list has no room for may fit as well.
+    // A full list may lack a charge that fits as well.
     const clear = candidates.length < candidatesMax ? findClear(rank(payment, candidates), threshold) : null
     // A disputed payment waits for a person: nobody's balance should grow by money that may be returned.
     if (clear && !(await isDisputed(deps.db, payment)))

@@ -31,7 +31,7 @@ export type ReverseDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 export async function recordReversal(
   { db, clock, wakeDeliveries }: ReverseDeps,
   { id, by }: { id: string; by: By },
-): Promise<{ payment: SuspenseRow; transactionId: string }> {
+): Promise<{ transactionId: string }> {
   const found = await findSuspense(db, id)
   if (!found) throw unknownSuspensePayment()
   const { attributed_merchant_id: merchantId, attributed_transaction_id: transactionId } = found
@@ -48,7 +48,7 @@ export async function recordReversal(
     await recordAction(tx, { by, action: 'suspense.undo', merchantId, recordId: id, now })
   })
   wakeDeliveries()
-  return { payment: found, transactionId }
+  return { transactionId }
 }
 
 async function reverse(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: Date): Promise<void> {

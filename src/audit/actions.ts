@@ -26,7 +26,7 @@ function details(fields: TProperties): TObject {
 
 const none = details({})
 const reason = details({ reason: Text })
-/** An entry of the operator (src/entries/). `reference` is the movement's in the PSP's list. */
+/** An entry of the operator (src/entries/). `reference` identifies the movement in the PSP's list. */
 const entryFields = { clientId: Name, acquirer: Name, amount: Cents, reference: orNull(Name), description: Text }
 const entry = details(entryFields)
 /** `person` is the keyed hash of the document. */

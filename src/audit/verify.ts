@@ -20,8 +20,8 @@ const breachesMax = 100
 
 /**
  * Recomputes the hash chain of the audit log from its first entry and compares it with the anchors. An entry that was
- * changed or deleted is found at its position, and inserted ones are counted. A log that was rewritten to its end or
- * truncated is found only by the anchors.
+ * changed or deleted is found at its position, and inserted ones are counted. If all entries from one on were rewritten
+ * with new hashes, or the last ones were deleted, only the anchors show it.
  */
 export async function verifyAudit(db: Db | Tx, anchors: AuditAnchor[] = []): Promise<AuditVerification> {
   const signed = new Map<number, AuditAnchor[]>()

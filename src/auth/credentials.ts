@@ -6,7 +6,7 @@ export type Credentials = {
   clientSecret: string
   /** Null if the client requests no particular scopes. */
   scope: string | null
-  /** Whether they came as HTTP Basic: a refusal then answers with its challenge. */
+  /** Whether they came as HTTP Basic: a refusal then has the header `WWW-Authenticate`. */
   isBasic: boolean
 }
 
@@ -34,8 +34,8 @@ export async function readForm(request: FastifyRequest): Promise<URLSearchParams
 }
 
 /**
- * @throws {OAuthError} 400 if a percent sign begins no byte, or the bytes are not UTF-8: a decoder would substitute
- *   other characters
+ * @throws {OAuthError} 400 if a percent sign is not followed by two hexadecimal digits, or the bytes are not UTF-8:
+ *   `URLSearchParams` would accept them as other characters
  */
 export function parseForm(text: string): URLSearchParams {
   try {
@@ -104,7 +104,7 @@ function readBasic(header: string | undefined): { clientId: string; clientSecret
   try {
     if (pair) return { clientId: decodeForm(pair[1] ?? ''), clientSecret: decodeForm(pair[2] ?? '') }
   } catch {
-    // A stray percent sign: as malformed as no pair at all.
+    // Not well-formed: the same error as for a header without a pair.
   }
   throw new OAuthError(
     400,

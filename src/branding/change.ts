@@ -73,7 +73,7 @@ function check(input: BrandingInput): Omit<BrandingRow, 'logo'> & { logo: Buffer
   }
 }
 
-/** The address as the page links it; undefined if it cannot. */
+/** The address as the page links to it; undefined if it must not link to it. */
 function toShopUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : null
   const isUsable = url?.protocol === 'https:' && url.username === '' && url.password === '' && isHost(url.hostname)

@@ -11,7 +11,7 @@ const textColors = ['#ffffff', '#04211c'] as const
 type Rgb = [number, number, number]
 
 /**
- * The shades of a merchant's color that can be read in both themes: as a heading on the background, and below the text
+ * The shades of a merchant's color that can be read in both themes: as a heading on the background, and behind the text
  * of a button. No single color can be both on white and on near-black, so each theme has its own: the color itself
  * where it has enough contrast, otherwise the nearest darker or lighter one.
  */

@@ -16,7 +16,8 @@ export async function findBranding(db: Db | Tx, merchantId: string): Promise<Bra
 }
 
 /**
- * Returns what is stored; null if `changed_at` is not of the current branding. Without a `logo`, the current one stays.
+ * Returns what is stored; null if somebody else has changed the branding since `changed_at`. Without a `logo`, the
+ * current one stays.
  */
 export async function saveBranding(
   tx: Tx,

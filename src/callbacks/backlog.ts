@@ -1,4 +1,4 @@
-/** Most open notices of one acquirer: nearly a minute's worth at 2,000 a second. */
+/** The maximum of open notices of one acquirer: those of nearly a minute at 2,000 a second. */
 export const openNoticesMax = 100_000
 /** While there are too many, they are counted again no sooner than this. */
 const countAgainMs = 1_000
@@ -8,7 +8,7 @@ type Backlog = { atMost: number; countedAt: number; counting: Promise<void> | nu
 /**
  * Limits what is stored for an acquirer that notifies faster than its notices can be processed, or for an attacker
  * who learned the callback address and invents notices. The acquirer repeats a refused callback, and the poller finds
- * payments as well. It counts what it accepts, and queries the database only when that may be too many. Each process
+ * payments as well. The limit counts what it accepts, and queries the database only when that may be too many. Each process
  * counts for itself, so several together may exceed the limit.
  */
 export function createBacklogLimit(

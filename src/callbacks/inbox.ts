@@ -73,7 +73,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
   }
 
   function workOn(notices: InboxRow[]): void {
-    // Those that do not fit are claimed when their lease ends: sooner would jump the queue.
+    // Those that do not fit are claimed when their lease ends: until then, others have waited longer.
     waiting.push(...notices.slice(0, Math.max(0, waitingMax - waiting.length)))
     begin()
   }

@@ -13,8 +13,8 @@ export function readSettings({ acquirersFile, variable }: Config): AcquirersSett
 }
 
 /**
- * Whether the service with these settings can query an acquirer of this name. If the file cannot be read, the service
- * says so when it starts.
+ * Whether the service with these settings can query an acquirer of this name. If the file cannot be read, every name
+ * counts as known: the service reports the error when it starts.
  */
 export function knowsAcquirer(config: Config): (name: string) => boolean {
   if (config.acquirersFile === null) return (name) => name === simulatorName

@@ -61,7 +61,7 @@ export function toDocument(text: string): string {
 
 export function toShortText(text: string): string {
   if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text))
-    throw new InvalidArgumentError('1 to 255 characters.')
+    throw new InvalidArgumentError('1 to 255 characters, without control characters.')
   return text
 }
 

@@ -44,7 +44,7 @@ function toNote(url: string): string {
   const isPublic = url.startsWith('https://') && !/^https:\/\/(?:localhost|127\.|\[)/.test(url)
   return [
     'Register exactly this address for this key: most PSPs append /pix automatically. Keep it secret: anyone who knows it can send fake callbacks.',
-    ...(isPublic ? [] : ['No PSP can reach this address: set callbacks.baseUrl or BASE_URL to a public one.']),
+    ...(isPublic ? [] : ['No PSP can use this address: set callbacks.baseUrl or BASE_URL to a public https address.']),
     'docs/going-live.md explains how to set up the proxy in front.',
   ].join('\n')
 }

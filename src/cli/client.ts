@@ -5,7 +5,7 @@ import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
 import { listClients } from '../auth/store.ts'
 import { createClient, rotateSecret, toClientView } from '../operator/clients.ts'
 import { moveClient } from '../operator/moves.ts'
-import { toId } from './arguments.ts'
+import { toId, toShortText } from './arguments.ts'
 import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
@@ -18,7 +18,7 @@ export function clientCommands(program: Command): void {
   client
     .command('create')
     .description('register a client and show its secrets once')
-    .requiredOption('--name <name>', 'display name', toName)
+    .requiredOption('--name <name>', 'display name', toShortText)
     .option('--scopes <scopes>', `comma-separated list of ${scopes.join(', ')} (default: all)`, toScopes)
     .option(
       '--client-id <id>',
@@ -97,7 +97,7 @@ export function clientCommands(program: Command): void {
     .option('--overlap-hours <hours>', 'how long the former secret stays valid', toHours, 24)
     .option(
       '--id <id>',
-      'a UUID for this rotation. If no secret was shown, repeat with the same UUID: only the unseen secret ends',
+      'a UUID for this rotation. If no secret was shown, repeat the command with it: that revokes only the new secret that was not shown',
       toId,
     )
     .option('--webhook', 'rotate the secret that signs webhooks instead of the client secret')
@@ -158,12 +158,6 @@ function toAddress(text: string): string {
   if (!URL.canParse(text) || !/^https?:\/\//.test(text) || text.length > 200)
     throw new InvalidArgumentError('An http or https URL of at most 200 characters, such as https://b.pay.example.com.')
   return text.replace(/\/+$/, '')
-}
-
-function toName(text: string): string {
-  if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text))
-    throw new InvalidArgumentError('1 to 255 characters, without control characters.')
-  return text
 }
 
 function toClientId(text: string): string {

@@ -57,7 +57,7 @@ export function closeCommands(program: Command): void {
     .command('show')
     .description('show a signed statement: the last version, or another one')
     .requiredOption('--date <date>', 'the day in Brasília time, such as 2026-11-20')
-    .requiredOption('--acquirer <name>', 'whose')
+    .requiredOption('--acquirer <name>', 'the acquirer of the statement')
     .option('--number <version>', 'which version', toRowCount)
     .option('--out <file>', 'write the signed statement to this file')
     .option('--json', 'print JSON')
@@ -139,7 +139,7 @@ function totalsTable({ ledgerSide, acquirerSide: acquirer }: Statement): string[
     ['in', inWords(acquirer.in), inWords(ledgerSide.in)],
     ['returned', inWords(acquirer.returned), inWords(ledgerSide.returned)],
     ['paid out', inWords(acquirer.paidOut), inWords(ledgerSide.paidOut)],
-    ['came back', '-', inWords(ledgerSide.payoutsReturned)],
+    ['payouts returned', '-', inWords(ledgerSide.payoutsReturned)],
     ['fees', acquirer.fees === null ? 'not reported' : inReais(acquirer.fees), '-'],
     ['corrections', '-', inWords(ledgerSide.corrections)],
     ['closing', inReais(acquirer.closing), inReais(ledgerSide.closing)],

@@ -21,7 +21,9 @@ export function feeCommands(program: Command): void {
     .command('set')
     .description('set the fee rule for one operation of a client; it replaces the former rule')
     .requiredOption('--client <client-id>', 'the client to charge')
-    .addOption(new Option('--operation <operation>', 'of what').choices(operations).makeOptionMandatory())
+    .addOption(
+      new Option('--operation <operation>', 'what the fee is charged for').choices(operations).makeOptionMandatory(),
+    )
     .option('--fixed <cents>', 'fixed part of each fee', toCents)
     .option('--basis-points <points>', 'part of the amount: 99 is 0.99 %, rounded half up to a cent', toBasisPoints)
     .option('--minimum <cents>', 'at least', toCents)

@@ -73,7 +73,7 @@ it('prints another one for another version and host, and what a call must presen
   const text = await line.read(['acquirer', 'callback-url', 'simulator'])
   expect(text).toContain('registered   by hand')
   expect(text).toContain('CN=psp.example, passed on as client-cert')
-  expect(text).not.toContain('No PSP can reach')
+  expect(text).not.toContain('No PSP can use')
 })
 
 it('says what to do about a wrong name or setting', async () => {

@@ -114,7 +114,7 @@ export const chargeTools: Record<string, Tool> = {
     },
     writes: true,
     run: async (guiche, { amount, externalCode, webhookUrl }) => {
-      // The service may have a real PSP since the last call.
+      // Since the last call, the service may have been configured with a real PSP.
       await requireSandbox(guiche)
       const { id, pixResponse, status } = await guiche.transactions.create({
         amount: Number(amount),
