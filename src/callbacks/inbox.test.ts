@@ -74,8 +74,8 @@ async function expectPaidOnce(reported: Reported[]): Promise<void> {
 }
 
 const stateOf = async (reported: Reported[]) =>
-  await service.db.query<{ state: string; check_at: Date; commit: string }>(sql`
-    select state, check_at, xmin::text as commit from callback_inbox
+  await service.db.query<{ state: string; check_at: Date; last_error: string | null; commit: string }>(sql`
+    select state, check_at, last_error, xmin::text as commit from callback_inbox
     where event_key = any(${reported.flatMap(({ notices }) => notices.map(({ eventKey }) => eventKey))})`)
 
 it('stores concurrent callbacks in one commit, and returns a notice that two of them contain to only one', async () => {
@@ -132,10 +132,13 @@ it('releases what it has not started when it stops, and finishes the rest', asyn
   const resumePolling = await suspendJob(service.db, 'transactions.poll')
   const reported = await payMany(70)
   const inbox = startInbox({ ...depsWith({ gate }), instance })
-  inbox.workOn(await keep(reported))
+  // They have failed before: that is still known after the release.
+  inbox.workOn((await keep(reported)).map((notice) => ({ ...notice, last_error: 'away' })))
   const stopped = inbox.stop()
   const now = service.clock.now()
-  await eventually(async () => (await stateOf(reported)).filter(({ check_at }) => check_at <= now).length === 6)
+  const released = async () => (await stateOf(reported)).filter(({ check_at }) => check_at <= now)
+  await eventually(async () => (await released()).length === 6)
+  expect(new Set((await released()).map(({ last_error }) => last_error))).toEqual(new Set(['away']))
   open()
   await stopped
   await expectPaidOnce(reported)
@@ -195,7 +198,14 @@ it('processes due notices even while more arrive than it can handle', async () =
       return await write(check)
     },
   })
-  const notice = (event_key: string) => ({ acquirer: 'simulator', event_key, end_to_end: 'E', txid: null, checks: 0 })
+  const notice = (event_key: string) => ({
+    acquirer: 'simulator',
+    event_key,
+    end_to_end: 'E',
+    txid: null,
+    checks: 0,
+    last_error: null,
+  })
   const reported = Array.from({ length: 5_000 }, (_, index) => notice(`reported ${index}`))
   inbox.workOn(reported.map((one) => ({ ...one, received_at: service.clock.now() })))
   await db.query(sql`
@@ -252,7 +262,15 @@ it('decides what a notice is about by the id that the acquirer received from us'
 const unknown = (index: number) => {
   const endToEndId = `E99999999202603021200${String(index).padStart(12, '0')}`
   const received_at = service.clock.now()
-  return { acquirer: 'simulator', event_key: endToEndId, end_to_end: endToEndId, txid: null, checks: 0, received_at }
+  return {
+    acquirer: 'simulator',
+    event_key: endToEndId,
+    end_to_end: endToEndId,
+    txid: null,
+    checks: 0,
+    last_error: null,
+    received_at,
+  }
 }
 
 it('limits the concurrent checks of unknown payments in each instance, not over all instances', async () => {
@@ -307,6 +325,7 @@ it('delays callbacks of unknown payments behind real ones, and checks few of the
     event_key: known?.eventKey ?? '',
     end_to_end: known?.endToEndId ?? '',
     checks: 0,
+    last_error: null,
   }
   inbox.workOn([
     ...Array.from({ length: 500 }, (_, index) => unknown(index)),

@@ -140,7 +140,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
 
   async function release(notices: InboxRow[]): Promise<void> {
     if (notices.length === 0) return
-    const released = { state: 'received', finished_at: null, check_at: clock.now(), last_error: null } as const
+    const released = { state: 'received', finished_at: null, check_at: clock.now() } as const
     await updateNotices(
       db,
       notices.map((notice) => ({ ...notice, ...released })),

@@ -19,11 +19,13 @@ export type InboxRow = {
   received_at: Date
   /** How often the acquirer has answered without confirming the notice. */
   checks: number
+  last_error: string | null
   /** The owner of the transaction that it names, in the rows of {@link insertNotices} only; null if there was none. */
   owner?: Owner | null
 }
 
-const openColumns = sql`inbox.acquirer, inbox.event_key, inbox.end_to_end, inbox.txid, inbox.received_at, inbox.checks`
+const openColumns = sql`
+  inbox.acquirer, inbox.event_key, inbox.end_to_end, inbox.txid, inbox.received_at, inbox.checks, inbox.last_error`
 
 export type NewNotice = CallbackNotice & { acquirer: string }
 
@@ -80,11 +82,10 @@ const inbox: Queue = {
 }
 
 /** The result of a check of a notice. */
-export type NoticeCheck = Pick<InboxRow, 'acquirer' | 'event_key' | 'checks'> & {
+export type NoticeCheck = Pick<InboxRow, 'acquirer' | 'event_key' | 'checks' | 'last_error'> & {
   state: InboxState
   finished_at: Date | null
   check_at: Date
-  last_error: string | null
 }
 
 const checksParam = rowsParam<NoticeCheck>({

@@ -109,7 +109,7 @@ function toStatementView(row: StatementRow) {
 
 function show({ name, closed }: { name: string; closed: Closed }): void {
   if (closed.state === 'interrupted') {
-    write(`${name}: not closed. The lists of the acquirer could not be read completely: ${closed.error}\n`)
+    write(`${name}: not closed. The lists of the acquirer could not be read completely: ${toPlain(closed.error)}\n`)
     write('Nothing was signed. Try again later.\n\n')
     return
   }

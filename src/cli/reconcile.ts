@@ -17,7 +17,7 @@ import { toEnd, toId, toRowCount, toShortText, toStart } from './arguments.ts'
 import { byOf, withContext } from './context.ts'
 import { toDiscrepancyLine, toShownDiscrepancy } from './discrepancy.ts'
 import { withAcquirers } from './network.ts'
-import { print, write } from './print.ts'
+import { print, toPlain, write } from './print.ts'
 
 type Json = { json?: boolean }
 
@@ -166,7 +166,7 @@ function show({ run, differences }: { run: RunResult; differences: DiscrepancyVi
   write(`${payment} payments, ${returns} payments with returns, ${payout} payouts compared\n`)
   if (run.state === 'interrupted')
     write(
-      `\nInterrupted: what was found until then is stored, and nothing is resolved: ${run.error ?? ''}\nRun it again later.\n`,
+      `\nInterrupted: what was found until then is stored, and nothing is resolved: ${toPlain(run.error ?? '')}\nRun it again later.\n`,
     )
   if (run.resolvedCount > 0) write(`${run.resolvedCount} earlier discrepancies resolved automatically\n`)
   if (differences.length > 0) showDiscrepancies(differences, run.newCount)
