@@ -1,4 +1,4 @@
-import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The content of `postmaster.pid`: the server that runs, or ran, on a database folder. */
@@ -90,9 +90,17 @@ function isPostmaster(pid: number, folder: string): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === folder
   } catch (error) {
-    // We may not inspect it, so it belongs to another user and is alive: to be safe, it counts.
-    return hasCode(error, 'EACCES') || hasCode(error, 'EPERM')
+    if (!hasCode(error, 'EACCES') && !hasCode(error, 'EPERM')) return false
+    // We may not inspect it: it has another user, or we are root in a container without that capability. A postmaster
+    // always has the user that owns its folder. To be safe, any process of that user counts.
+    return userOf(pid) === statSync(folder).uid
   }
+}
+
+/** The effective user id of a process; undefined if it has ended. */
+function userOf(pid: number): number | undefined {
+  const uid = readIfExists(`/proc/${pid}/status`)?.match(/^Uid:\t\d+\t(\d+)/m)?.[1]
+  return uid === undefined ? undefined : Number(uid)
 }
 
 /** Whether a process has this id. True as well if it belongs to another user. */

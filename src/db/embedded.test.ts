@@ -251,6 +251,17 @@ describe.runIf(isRoot && isLinux)('as root', () => {
     await expect(connectAs(65534)).rejects.toMatchObject({ stderr: 'EACCES' })
   })
 
+  it('without the right to inspect processes, recognizes its server and takes no other program for it', async () => {
+    await prepare()
+    const { connectionString } = await start()
+    expect(await attachWithoutCapability(dataDir)).toEqual({ connectionString })
+    const program = spawn('sleep', ['100'], { uid: 65534, gid: 65534 })
+    children.push(program)
+    await mkdir(`${folder}/stale/postgres`, { recursive: true })
+    await writeFile(`${folder}/stale/postgres/postmaster.pid`, `${program.pid}\n`)
+    expect(await attachWithoutCapability(`${folder}/stale`)).toBeNull()
+  })
+
   it.runIf(isOpen(resolve('.')))('needs neither capability nor setpriv if the folders are open', async () => {
     await prepare()
     chmodSync(folder, 0o755)
@@ -306,6 +317,16 @@ function startInChild(environment: { PATH?: string } = {}): Promise<ChildProcess
     child.stdout.once('data', () => resolve(child))
     child.once('close', () => reject(new Error(errors)))
   })
+}
+
+/** Attaches as root does in a container: without the capability to inspect the processes of other users. */
+async function attachWithoutCapability(to: string): Promise<unknown> {
+  const script = `
+    import { attachEmbeddedPostgres } from ${JSON.stringify(`${inject('build')}/src/db/embedded.js`)}
+    process.stdout.write(JSON.stringify(await attachEmbeddedPostgres({ dataDir: process.argv[1] })))`
+  const program = [process.execPath, '--input-type=module', '-e', script, to]
+  const capability = ['--bounding-set=-sys_ptrace', '--inh-caps=-sys_ptrace', '--']
+  return JSON.parse((await promisify(execFile)('setpriv', [...capability, ...program])).stdout)
 }
 
 async function kill(child: ChildProcess): Promise<void> {
