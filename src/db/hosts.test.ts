@@ -1,4 +1,5 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import dns from 'node:dns'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { openDatabaseProxy } from '../../test/support/database-proxy.ts'
 import { findFreePort } from '../../test/support/process.ts'
@@ -79,4 +80,17 @@ describe('the search for a server', () => {
     onTestFinished(async () => await db.pool.end())
     await expect(db.query(sql`select 1`)).rejects.toThrow(/target_session_attrs=read-write \(.*: it takes no writes\)/)
   })
+})
+
+it('a host none of whose addresses accepts a connection is an unavailable database, with the reason of each', async () => {
+  const connectionString = `postgres://guiche@database.test:${await findFreePort()}/guiche`
+  const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))
+  const answer = (_host: string, _options: unknown, done: (...found: unknown[]) => void) => done(null, addresses)
+  const lookup = vi.spyOn(dns, 'lookup').mockImplementation(answer as typeof dns.lookup)
+  onTestFinished(() => lookup.mockRestore())
+  const db = connect({ connectionString, connectionsMax: 1, onError: () => {} })
+  onTestFinished(async () => await db.pool.end())
+  const failure = await db.query(sql`select 1`).catch((error: unknown) => error)
+  expect(isDatabaseUnavailable(failure)).toBe(true)
+  expect(String(failure)).toMatch(/ECONNREFUSED 127\.0\.0\.1:\d+, connect ECONNREFUSED 127\.0\.0\.2:\d+$/)
 })

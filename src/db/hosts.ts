@@ -8,11 +8,11 @@ import { DatabaseUnavailable } from './watched-pool.ts'
 const answerMaxMs = 1_000
 
 /**
- * The driver's client, or one that connects to the first server that fits. Each new connection searches for it again,
- * so the service follows a failover without a restart.
+ * A client that connects to the first server that fits, unless there is only one and any fits. Each new connection
+ * searches for it again, so the service follows a failover without a restart.
  */
 export function clientFor({ connectionStrings, target }: Servers, setting: string): typeof pg.Client {
-  if (connectionStrings.length === 1 && target === 'any') return pg.Client
+  const isSearched = connectionStrings.length > 1 || target !== 'any'
   let lookup: Promise<{ host: string; port: number }> | null = null
   const find = async () => {
     lookup ??= findServer({ connectionStrings, target }, setting).finally(() => {
@@ -29,15 +29,22 @@ export function clientFor({ connectionStrings, target }: Servers, setting: strin
     override connect(callback: (error: Error) => void): void
     override connect(callback?: (error: Error) => void): unknown {
       const begin = async () => {
-        Object.assign(this, await find())
-        await super.connect()
+        if (isSearched) Object.assign(this, await find())
+        await super.connect().catch((error: Error) => {
+          // Node's error for a host with several addresses has no message and no system call.
+          throw error instanceof AggregateError ? new DatabaseUnavailable(reasonOf(error), { cause: error }) : error
+        })
       }
       return callback ? callbackify(begin)(callback) : begin()
     }
   }
 }
 
-/** All are queried at the same time, and the first in the order of the address that fits is taken. */
+function reasonOf(error: Error): string {
+  return error instanceof AggregateError ? error.errors.map(reasonOf).join(', ') : error.message || error.name
+}
+
+/** Queries all at the same time. Of those that fit, the first in the order of the address is taken. */
 async function findServer(
   { connectionStrings, target }: Servers,
   setting: string,
@@ -46,7 +53,7 @@ async function findServer(
     const client = new pg.Client({ connectionString, connectionTimeoutMillis: answerMaxMs })
     client.on('error', () => {})
     const reason = await Promise.race([
-      whyNot(client, target).catch((error: Error) => error.message || error.name),
+      whyNot(client, target).catch(reasonOf),
       sleep(answerMaxMs, 'it does not answer', { ref: false }),
     ])
     client.end().catch(() => {})
