@@ -26,14 +26,13 @@ export async function enterEnvironment(db: Db | Tx, environment: Environment): P
   await insertSetting(db, setting, environment)
   const known = (await findSetting(db, setting)) as Environment
   if (known === environment) return
-  const isWithoutFile = environment === 'simulated'
   throw new Error(
     `This database belongs to ${titles[known]}, but the settings are for ${titles[environment]}. Its balances are ${
       known === 'production' ? 'real money' : 'not real money'
-    }, so it takes no other acquirers. ` +
-      (isWithoutFile
+    }, so it cannot be used with other acquirers. ` +
+      (environment === 'simulated'
         ? 'Set ACQUIRERS_FILE to the accounts that this database was used with, or set DATABASE_URL or DATA_DIR to another, empty database.'
-        : `Set DATABASE_URL or DATA_DIR to another, empty database for ${titles[environment]}, or restore the acquirers of ${titles[known]}.`),
+        : `Set DATABASE_URL or DATA_DIR to another, empty database for ${titles[environment]}, or restore the settings for ${titles[known]}.`),
   )
 }
 

@@ -27,9 +27,9 @@ type Options = {
 
 /**
  * Starts the PostgreSQL that ships with Guichê on `<dataDir>/postgres`, and creates the database at the first start. It
- * listens only on a Unix socket in a private folder. One process at a time owns it; another one gets an error that
- * names the first, a service only after waiting for a command. A server left behind by a killed process is used once it
- * is ready, or waited for if it is shutting down.
+ * listens only on a Unix socket in a private folder. One process at a time owns it. Another one gets an error that
+ * names the owner; if the owner is a command, a service first waits for it to end. A server left behind by a killed
+ * process is used once it is ready, or waited for if it is shutting down.
  */
 export async function startEmbeddedPostgres({
   dataDir,
@@ -78,7 +78,7 @@ export async function lockPlace(place: Place, { holder, log }: { holder: LockHol
   for (let waited = false; ; waited = true) {
     const lock = await lockFolder(`${place.dataDir}/postgres.lock`, holder)
     if (!('lockedBy' in lock)) return lock
-    // A command can use the server that the other command runs, and need not wait.
+    // A command does not wait here: its caller tries to use the server of whoever holds the folder.
     if (holder === 'command' || !lock.isCommand || Date.now() > giveUpAt)
       throw new FolderInUse(
         lock.isCommand

@@ -35,7 +35,7 @@ export type Db = Reads & {
    * that a statement outside of it returned as `committed_xid`. Transactions with asynchronous commit are left out.
    */
   readonly recentXids: number[]
-  /** Only in a `Db` for background work: the `Db` that it uses, and what runs a step of the work in its turn. */
+  /** Only in a `Db` for background work: the `Db` that it uses, and the function that runs a step in its turn. */
   readonly background?: { of: Db; step: Step }
 }
 
@@ -243,15 +243,18 @@ const commitWithXid = `
   commit`
 
 /**
- * Commits, in one message. Returns the number of the transaction; null if it has written nothing, or if its commit
- * waits for no disk. Fails, like any statement would, when a statement of the transaction has failed.
+ * Commits, in one message. Returns the number of the transaction; null if it has written nothing, or if its commit is
+ * asynchronous. Fails, like any statement would, when a statement of the transaction has failed.
  */
 async function commit(client: pg.PoolClient): Promise<number | null> {
   const results = (await client.query(commitWithXid)) as unknown as pg.QueryResult<{ xid: number | null }>[]
   return results[0]?.rows[0]?.xid ?? null
 }
 
-/** Before a new connection is used for anything else, `check` gets a `Db` that uses it. If it throws, it is closed. */
+/**
+ * Before a new connection is used for anything else, `check` gets a `Db` that uses it. If `check` throws, the
+ * connection is closed.
+ */
 export function onNewConnection({ pool }: Db, check: (db: Db) => Promise<void>): void {
   assert(pool instanceof WatchedPool, 'the pool was opened by connect()')
   pool.check = async (client) => {

@@ -36,7 +36,7 @@ const extensions: Record<FileType, string> = {
   'text/plain': 'txt',
 }
 
-/** Long enough to recognize a file by; with its extension less than the database allows. */
+/** Enough to recognize a file by. With the extension, the name is still shorter than the database allows. */
 const nameMax = 80
 
 /** A name that is safe in a header, in a ZIP and on every system, with the extension of the real type. */

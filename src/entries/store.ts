@@ -80,9 +80,9 @@ export async function listEntries(
 }
 
 /**
- * Merchants whose fees together cover an amount, most first; without `except` and the operator's own merchant. Only one
- * transaction at a time gets the answer, until it ends: the next one must see the fees that are left. The caller locks
- * the accounts afterwards.
+ * Merchants whose fees together cover an amount, or all that have fees if they do not; the largest fees first. Without
+ * `except` and the operator's own merchant. Only one transaction at a time gets the answer, until it ends: the next one
+ * must see the fees that are left. The caller locks the accounts afterwards.
  */
 export async function findFeeHolders(
   tx: Tx,

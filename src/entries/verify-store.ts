@@ -16,19 +16,19 @@ export type UnequalEntry = {
  * id alone.
  */
 export async function findUnequalEntries(db: Db | Tx, filter: RecordFilter): Promise<UnequalEntry[]> {
-  const isOne = (column: 'id' | 'record_id') =>
+  const isVerified = (column: 'id' | 'record_id') =>
     filter === null
       ? sql`true`
       : sql`${column === 'id' ? sql`id` : sql`record_id`} in (select id from (${tableOf(filter)}) touched)`
   return await db.query<UnequalEntry>(sql`
     with entries as (
-      select * from operator_entries where ${isOne('id')}
+      select * from operator_entries where ${isVerified('id')}
     ), sides as (
       select t.record_id, t.merchant_id, t.record_type, t.event_key, t.kind, t.amount,
         split_part(debit, ':', 1) as debit, split_part(credit, ':', 1) as credit,
         coalesce(nullif(split_part(debit, ':', 2), ''), nullif(split_part(credit, ':', 2), '')) as acquirer
       from ledger_transfers t
-      where ${isEntryTransfer} and ${isOne('record_id')}
+      where ${isEntryTransfer} and ${isVerified('record_id')}
     ), sums as (
       select s.record_id, min(s.merchant_id::text)::uuid as merchant_id,
         -- The change of the operator's money, or the amount received.

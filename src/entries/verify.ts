@@ -12,7 +12,7 @@ export async function findEntryBreaches(db: Db | Tx, filter: RecordFilter = null
     rule: 'entry_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
-    detail: `the entry ${row.type ?? '(missing)'} is of ${row.amount ?? 'nothing'}, and its transfers are of ${row.posted ?? 'nothing'}, or of other accounts`,
+    detail: `the entry ${row.type ?? '(missing)'} should have posted ${row.amount ?? 'no'} cents and has posted ${row.posted ?? 'no'}, or its transfers have wrong accounts or another acquirer`,
   }))
 }
 

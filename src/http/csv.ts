@@ -63,7 +63,7 @@ export const csvContentType = 'text/csv; charset=utf-8'
 /** A file whose content is made while it is sent. */
 export type StreamedFile = { name: string; type: string; pieces: AsyncGenerator<string | Buffer> }
 
-/** The same for any kind of file. */
+/** Like {@link sendCsv}, for a file of any kind. */
 export function sendFile(
   reply: FastifyReply,
   { name, type, pieces }: StreamedFile,

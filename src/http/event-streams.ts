@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 /** Proxies close a connection that is silent for a minute. */
 const heartbeatMs = 15_000
-/** A page that is still open after that reconnects automatically. */
+/** Longer streams are ended. A page that is still open reconnects automatically. */
 const lifeMsMax = 30 * 60_000
 /** What a reader may leave unread: some seconds of messages. */
 const unreadBytesMax = 65_536

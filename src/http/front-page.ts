@@ -14,7 +14,7 @@ export function registerFrontPage(app: Server, { isSimulated }: { isSimulated: b
       reply
         .type('text/html; charset=utf-8')
         .header('content-security-policy', policy)
-        // The form sends its origin.
+        // With helmet's `no-referrer`, browsers would send `Origin: null` with the form.
         .header('referrer-policy', 'same-origin')
         .header('vary', 'accept-language')
         .send(pages[language])

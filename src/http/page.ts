@@ -6,7 +6,7 @@ import { Defaulted, Nullable } from './schemas.ts'
 
 export const perPageMax = 100
 const perPageDefault = 20
-/** No list is this long. A page past the end is empty, but a number that PostgreSQL cannot represent is an error. */
+/** No list is this long. A page past the end is empty; PostgreSQL may refuse the offset of a larger number. */
 const pageMax = 1_000_000_000
 
 export const PageQuery = {

@@ -20,8 +20,8 @@ const fastifyErrors: Record<string, { code: ErrorCode; detail: string }> = {
 }
 
 /**
- * A database that was restarted is back within seconds. At random between the two, so that not all clients come back in
- * the same moment.
+ * A database that was restarted is back within seconds. The number is random, so that not all clients repeat their
+ * requests at the same moment.
  */
 const databaseRetrySeconds = { min: 1, max: 5 }
 
