@@ -100,11 +100,11 @@ export function findTextErrors(schema: Schema, body: unknown): FieldError[] {
   for (const { path, text } of notes.numbers) {
     const at = schemaAt(schema, path)
     const field = toField(path.filter(looksShowable))
-    if (at?.type === 'integer' && !/^-?\d+$/.test(text)) {
+    if (takesInteger(at) && !/^-?\d+$/.test(text)) {
       errors.push({ field, code: 'invalid_type', message: describeInteger(at) })
     } else if (
       at &&
-      (at.type === 'integer' || isFreeForm(at)) &&
+      (takesInteger(at) || isFreeForm(at)) &&
       Number.isFinite(Number(text)) &&
       isChangedByParsing(text)
     ) {
@@ -128,6 +128,10 @@ function schemaAt(schema: Schema, path: Path): Schema | undefined {
       typeof name === 'number' ? at.items : Object.hasOwn(at.properties ?? {}, name) ? at.properties?.[name] : undefined
   }
   return at
+}
+
+function takesInteger(schema: Schema | undefined): boolean {
+  return [schema?.type].flat().includes('integer')
 }
 
 function isFreeForm(schema: Schema): boolean {

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import type { AppError } from '../lib/errors.ts'
+import { parseJsonBody } from './json-body.ts'
 import { Metadata, WebhookUrl } from './schemas.ts'
 import { createValidator } from './validate.ts'
 
@@ -76,4 +77,34 @@ it('counts one item in the singular', () => {
     return 'error' in checked ? checked.error.details.fields?.[0]?.message : null
   }
   expect([messageOf(1), messageOf(2)]).toEqual(['must have at least 1 item', 'must have at least 2 items'])
+})
+
+describe('a field that may be null', () => {
+  const validate = createValidator({ checkWebhookUrl: () => null })({
+    schema: {
+      type: 'object',
+      properties: {
+        stock: { type: ['integer', 'null'] },
+        price: { type: ['integer', 'null'], 'x-unit': 'cents' },
+        text: { type: ['string', 'null'] },
+      },
+    },
+  })
+
+  it('is refused with all types that it may have', () => {
+    const checked = validate({ stock: 'x', price: 'x', text: 1 })
+    expect('error' in checked ? checked.error.details.fields?.map(({ message }) => message) : []).toEqual([
+      'must be an integer, in plain digits such as 10, or null',
+      'must be an integer number of cents, in plain digits: 2590 for R$ 25.90, or null',
+      'must be a string or null',
+    ])
+  })
+
+  it('takes integers in plain digits only', () => {
+    expect(codesOf(validate(parseJsonBody('{"stock":100,"price":null}')))).toEqual([])
+    expect(codesOf(validate(parseJsonBody('{"stock":100.0,"price":1e2}')))).toEqual([
+      'stock invalid_type',
+      'price invalid_type',
+    ])
+  })
 })

@@ -207,7 +207,7 @@ function toFieldError(error: ErrorObject, part: Part, options: Options): FieldEr
         },
       ]
     case 'type':
-      return [{ field, code: 'invalid_type', message: describeType(String(params.type), schemaOf(error)) }]
+      return [{ field, code: 'invalid_type', message: describeTypes([params.type].flat(), schemaOf(error)) }]
     case 'enum':
       return [
         { field, code: 'invalid_value', message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` },
@@ -303,6 +303,12 @@ function withoutIndex(fault: FieldError): FieldError {
 
 function schemaOf({ parentSchema }: ErrorObject): Schema | undefined {
   return typeof parentSchema === 'object' ? (parentSchema as object) : undefined
+}
+
+function describeTypes(types: unknown[], schema: Schema | undefined): string {
+  const [type, ...others] = types.map(String)
+  const first = describeType(type ?? '', schema)
+  return [first, ...others].join(first.includes(',') ? ', or ' : ' or ')
 }
 
 function describeType(type: string, schema: Schema | undefined): string {
