@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import { parseDocument } from '../lib/document.ts'
 import type { AppError, ErrorCode } from '../lib/errors.ts'
 import { describeHost } from './rate-limit.ts'
 
@@ -120,9 +121,10 @@ export function logRefusal(write: SecurityLog, error: AppError, request: Fastify
 }
 
 /**
- * The id, if it has the form of our client ids. Anything else sent as an id may be a password or a document, so it is
- * hashed.
+ * The id, if it looks like a client id. Anything else sent as an id may be a password, a document or a phone number, so
+ * it is hashed.
  */
 function toShownId(clientId: string, hash: (text: string) => string): string {
-  return /^[\w.:-]{1,64}$/.test(clientId) && !/^\d{11,}$/.test(clientId) ? clientId : `hash:${hash(clientId)}`
+  const isNumber = /^[\d.:-]{11,}$/.test(clientId) || parseDocument(clientId) !== null
+  return /^[\w.:-]{1,64}$/.test(clientId) && !isNumber ? clientId : `hash:${hash(clientId)}`
 }

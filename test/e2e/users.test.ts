@@ -349,7 +349,8 @@ describe('a security event', () => {
       })
     const granted = await request({ client_id: clientId, client_secret: clientSecret, scope: 'balance.read' })
     await request({ client_id: clientId, client_secret: 'wrong' })
-    await request({ client_id: '52998224725', client_secret: 'wrong' })
+    const documents = ['52998224725', '529.982.247-25', '12ABC34501DE35']
+    for (const document of documents) await request({ client_id: document, client_secret: 'wrong' })
     await service.call('/balance', { token: 'no.token.atall' })
     await service.call('/transaction', { token: granted.body.access_token })
     // A client's tokens of ten seconds have one line, which may be from the start.
@@ -357,7 +358,7 @@ describe('a security event', () => {
     expect(logged).toContainEqual(expect.objectContaining(given))
     expect(securityLines(from).filter(({ security }) => security !== given.security)).toMatchObject([
       { level: 40, security: 'token.refused', outcome: 'invalid_client', clientId },
-      { level: 40, security: 'token.refused', clientId: expect.stringMatching(/^hash:/) },
+      ...documents.map(() => ({ level: 40, security: 'token.refused', clientId: expect.stringMatching(/^hash:/) })),
       { level: 40, security: 'token.invalid', outcome: 'invalid_token', route: '/balance' },
       { level: 40, security: 'access.denied', outcome: 'insufficient_scope', clientId, route: '/transaction' },
     ])
