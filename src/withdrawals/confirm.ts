@@ -22,9 +22,11 @@ export async function confirmWithdrawal(
   return await deps.db.transaction(async (tx) => {
     const row = await lockWithdrawal(tx, merchantId, id)
     if (!row) throw unknownWithdrawal()
-    const now = deps.clock.now()
-    await recordAction(tx, { by, action: 'withdrawal.confirm', merchantId, recordId: id, now })
-    if (row.review_reason === 'duplicate') return await confirm(tx, row, now)
+    if (row.review_reason === 'duplicate') {
+      const now = deps.clock.now()
+      await recordAction(tx, { by, action: 'withdrawal.confirm', merchantId, recordId: id, now })
+      return await confirm(tx, row, now)
+    }
     if (row.status === 'CANCELED' || row.status === 'REJECTED') throw notPending(row.status)
     if (row.initial_review_reason === 'duplicate') return row
     throw notPendingReview(
