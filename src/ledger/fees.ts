@@ -11,7 +11,7 @@ type Charged = { merchantId: string; amount: number }
  * Sets a merchant's rule for one operation from now on. What was charged before stays.
  *
  * @param validFrom of the rule that the person has read, null if there was none; by default any rule is replaced
- * @throws {AppError} `change_not_possible` if it is another by now
+ * @throws {AppError} `change_not_possible` if that is no longer the latest rule
  */
 export async function setFeeRule(
   { db, clock }: { db: Db; clock: Clock },
@@ -27,7 +27,7 @@ export async function setFeeRule(
   const details = { operation, fixed, basisPoints, minimum, maximum, returnsPaymentFee }
   await db.transaction(async (tx) => {
     const now = clock.now()
-    const former = await lockFeeRule(tx, { merchantId, operation, now })
+    const former = await lockFeeRule(tx, { merchantId, operation })
     if (validFrom !== undefined && former?.getTime() !== (validFrom === null ? undefined : Date.parse(validFrom)))
       throw refusal('change_not_possible', 'changed', 'The fee was changed meanwhile. Read it again.')
     await insertFeeRule(tx, { ...rule, merchantId, operation, validFrom: now })
@@ -58,8 +58,8 @@ export async function refundFees(
 ): Promise<{ fee: number; feeReturned: number }> {
   const rule = await findFeeRule(db, { merchantId, operation: 'refund', now })
   if (!rule) return { fee: 0, feeReturned: 0 }
-  // A difference of shares: with any number of refunds, those of the whole payment return exactly its fee, and fewer
-  // return no more.
+  // A difference of two shares, so that rounding adds up: the refunds of a whole payment return exactly its fee, however
+  // many they are, and those of a part never return more.
   const shareOf = (refunded: number) => Number((BigInt(payment.fee) * BigInt(refunded)) / BigInt(payment.amount))
   const feeReturned = shareOf(payment.refunded + amount) - shareOf(payment.refunded)
   return { fee: computeFee(rule, amount), feeReturned: rule.returns_payment_fee ? feeReturned : 0 }

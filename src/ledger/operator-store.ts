@@ -34,14 +34,17 @@ export async function listFeeRules(
     order by client_id, operation, valid_from`)
 }
 
-/** Since when the rule in force is, null without one. Another change waits for the commit. */
+/**
+ * Since when the latest rule is valid, null without one: by the clock of another machine, that may be a moment to come.
+ * Another change waits for the commit.
+ */
 export async function lockFeeRule(
   tx: Tx,
-  { merchantId, operation, now }: { merchantId: string; operation: FeeOperation; now: Date },
+  { merchantId, operation }: { merchantId: string; operation: FeeOperation },
 ): Promise<Date | null> {
   await tx.query(sql`select from clients where merchant_id = ${merchantId} for no key update`)
   const [row] = await tx.query<{ valid_from: Date | null }>(sql`
     select max(valid_from) as valid_from from fee_rules
-    where merchant_id = ${merchantId} and operation = ${operation} and valid_from <= ${now}`)
+    where merchant_id = ${merchantId} and operation = ${operation}`)
   return row?.valid_from ?? null
 }

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { byService } from '../../src/audit/record.ts'
 import { sql } from '../../src/db/sql.ts'
 import type { TransferKind } from '../../src/ledger/accounts.ts'
-import { computeFee } from '../../src/ledger/fees.ts'
+import { computeFee, feeFor, setFeeRule } from '../../src/ledger/fees.ts'
 import { post } from '../../src/ledger/post.ts'
 import { insertFeeRule } from '../../src/ledger/store.ts'
 import { disputed, paid, released, reserved, sent } from '../../src/ledger/transfers.ts'
@@ -190,10 +191,19 @@ describe('a fee', () => {
     }
     const validFrom = new Date(service.clock.now().getTime() + 1000)
     await service.db.transaction(async (tx) => await insertFeeRule(tx, { ...rule, validFrom }))
-    const { feeFor } = await import('../../src/ledger/fees.ts')
     const request = async (now: Date) =>
       await feeFor(service.db, { merchantId, operation: 'transaction', amount: 100, now })
     expect([await request(service.clock.now()), await request(validFrom)]).toEqual([0, 10])
+    // Another machine, whose clock is ahead, has set it. A person who has not read it does not replace it.
+    const setting = {
+      merchantId,
+      operation: rule.operation,
+      rule: { ...rule, returns_payment_fee: false },
+      by: byService,
+    }
+    await expect(setFeeRule(service, { ...setting, validFrom: null })).rejects.toMatchObject({
+      code: 'change_not_possible',
+    })
   })
 
   it('takes no more than the payment, and is not returned with a refund', async () => {
