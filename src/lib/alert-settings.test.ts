@@ -45,4 +45,7 @@ it('refuses settings that would reach nobody', () => {
     'ALERT_EMAIL_TO must be e-mail addresses, separated by commas',
   ])
   expect(read({ SMTP_URL: 'smtp://mail:25' }).errors).toEqual([])
+  const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes).toString('base64')}`
+  const accepts = (bytes: number) => read({ ...all, ALERT_WEBHOOK_SECRET: secretOf(bytes) }).errors.length === 0
+  expect([23, 24, 64, 65, 66].filter(accepts)).toEqual([24, 64])
 })

@@ -45,7 +45,7 @@ const formats: [name: Variable, isValid: (text: string) => boolean, what: string
   ['ALERT_TELEGRAM_TOKEN', (text) => /^\d+:[\w-]{20,}$/.test(text), 'a bot’s token, such as 123456:ABC…'],
   [
     'ALERT_WEBHOOK_SECRET',
-    (text) => /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/.test(text),
+    (text) => /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/.test(text),
     'whsec_ and 24 to 64 bytes in base64, such as that of: echo "whsec_$(openssl rand -base64 32)"',
   ],
 ]
