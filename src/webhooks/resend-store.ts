@@ -127,7 +127,7 @@ export async function findResendProgress(
       count(*) filter (where state = 'delivered') as delivered,
       count(*) filter (where state in ('waiting', 'pending')) as waiting,
       count(*) filter (where state = 'pending' and attempts > attempts_before) as failing,
-      count(*) filter (where state in ('exhausted', 'gone')) as "givenUp"
+      count(*) filter (where state in ('exhausted', 'gone', 'canceled')) as "givenUp"
     from webhook_deliveries where merchant_id = ${merchantId} and resend_id = ${resendId}`)
   return row ?? { requested: 0, delivered: 0, waiting: 0, failing: 0, givenUp: 0 }
 }
