@@ -310,7 +310,7 @@ export interface components {
             webhookUrl?: string;
             /**
              * Format: uri
-             * @description The payment page links to it, after the payment with `transactionId` added; https, a public host, no fragment
+             * @description The payment page links to it, with `transactionId` added after the payment; https, a public host, no fragment
              */
             returnUrl?: string;
             /** @description Your reference; need not be unique */
@@ -652,7 +652,7 @@ export interface components {
             /** @description The smallest or largest value that is allowed */
             limit?: number;
             /**
-             * @description Of a limit that is no plain number and counts no characters or items
+             * @description The unit of `limit`; absent for a plain number, or a count of characters or items
              * @enum {string}
              */
             unit?: "cents" | "bytes";

@@ -8,8 +8,8 @@ import { setNewest } from '../lib/newest.ts'
 const keysMax = 100_000
 
 /**
- * A shared level that differs by less than is refilled in this time, or by less than one request, says nothing about
- * other processes: the database was asked a little later than the level was read here.
+ * The shared level and the level here are read at slightly different moments. A difference below one request, or below
+ * what is refilled in this time, does not show that other processes allowed requests.
  */
 const clockErrorSeconds = 0.1
 

@@ -26,8 +26,8 @@ const referencePolicy =
   "default-src 'self'; img-src 'self' data:; font-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 /**
- * A server that never listens: it has the routes' schemas, makes OpenAPI 3.1 of them, and has the page that shows it.
- * It is made when somebody asks for one of them, because its libraries would take a twentieth of each start.
+ * A server that never listens: from the routes' schemas it makes the OpenAPI 3.1 document and the page that shows it.
+ * It is created at the first request for one of them: loading its libraries would make each start 5 % longer.
  */
 export async function createReferenceServer(
   { routes, schemas }: { routes: RouteOptions[]; schemas: Record<string, unknown> },

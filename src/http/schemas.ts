@@ -43,7 +43,7 @@ const MerchantUrl = (description: string) => Type.String({ format: 'webhook-url'
 
 export const WebhookUrl = MerchantUrl('Receives every change; https, a public host, no fragment')
 export const ReturnUrl = MerchantUrl(
-  'The payment page links to it, after the payment with `transactionId` added; https, a public host, no fragment',
+  'The payment page links to it, with `transactionId` added after the payment; https, a public host, no fragment',
 )
 
 export const DateTimeFilter = (description: string) =>
@@ -58,9 +58,7 @@ export const Amount = (minimum: number, description: string, maximum = amountMax
 export const EnumFilter = <Values extends TSchema & { enum: readonly unknown[] }>(
   values: Values,
   description: string,
-) =>
-  // At most one entry per value: a query could repeat the parameter a thousand times.
-  Type.Array(values, { minItems: 1, maxItems: values.enum.length, uniqueItems: true, description })
+) => Type.Array(values, { minItems: 1, maxItems: values.enum.length, uniqueItems: true, description })
 
 /** The query of a route without parameters: any parameter is refused. */
 export const NoQuery = Type.Object({}, { additionalProperties: false })
@@ -127,7 +125,7 @@ export const ProblemView = Type.Object(
             limit: Type.Optional(Type.Integer({ description: 'The smallest or largest value that is allowed' })),
             unit: Type.Optional(
               Type.Enum(['cents', 'bytes'], {
-                description: 'Of a limit that is no plain number and counts no characters or items',
+                description: 'The unit of `limit`; absent for a plain number, or a count of characters or items',
               }),
             ),
             recordId: Type.Optional(
@@ -145,8 +143,8 @@ export const ProblemView = Type.Object(
 
 /**
  * The error responses of a route, for the API reference: by status, with the codes that every route can answer with
- * that status, or by the code of an error that only some routes have. Whatever may fail with 500 may find the database
- * away.
+ * that status, or by the code of an error that only some routes have. A route with 500 also has 503: the database
+ * may be unavailable.
  */
 export function problems(...named: (number | ErrorCode)[]): Record<never, TSchema> {
   const all = named.includes(500) ? [...named, 503] : named
@@ -166,8 +164,8 @@ export function problems(...named: (number | ErrorCode)[]): Record<never, TSchem
 }
 
 /**
- * One error response, in the media type of errors. The document shows an example of each code, and that the answers of
- * a limited route say what is left (document.ts).
+ * One error response, in the media type of errors. For the document (document.ts): `x-codes` gives an example of each
+ * code, and `x-limited` says that the responses of the route have the rate limit headers.
  */
 export function problem(description: string, codes: ErrorCode[], { isLimited = false } = {}): TSchema {
   const content = { schema: { $ref: 'Problem#' }, 'x-codes': codes, ...(isLimited && { 'x-limited': true }) }

@@ -48,7 +48,7 @@ export type Access =
 declare module 'fastify' {
   interface FastifyInstance {
     logSecurity: SecurityLog
-    /** Counts an answer `database_unavailable`: not one line for each, which would hide the line that has the cause. */
+    /** Logs responses `database_unavailable`, counted, once a second: a line for each would hide the other lines. */
     logOutage: (error: AppError) => void
     /** Whether the service is stopping: it is not ready, and each response closes its connection. */
     isStopping: () => boolean
@@ -94,8 +94,8 @@ const idleCheckMs = 50
 /** How long a connection that was opened just before the stop may take to send its request. */
 const silenceMsMax = 1_000
 /**
- * How long idle connections stay open when a stop begins. A request that a client has just sent on one of them would be
- * lost with it, and clients may not repeat it. Each response says that its connection closes.
+ * How long idle connections stay open when a stop begins. A client may have just sent a request on one of them: closing
+ * it would lose the request, and the client may not repeat it. Each response says that its connection closes.
  */
 const lingerMs = 200
 

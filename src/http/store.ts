@@ -7,9 +7,9 @@ export type Used = { id: string; fullLaterMicros: number; emptyToFullMicros: num
 const usedParam = rowsParam<Used>({ id: 'uuid', fullLaterMicros: 'bigint', emptyToFullMicros: 'bigint' })
 
 /**
- * Adds what was used to the buckets, and returns in how many seconds each will be full. Rows are locked in one order.
- * The clock is the database's, which is the same for all, moved by as much as a test moves the service's. What was used
- * before counts for at most two bursts, even after that clock was set back.
+ * Adds what was used to the shared buckets of the rate limits, and returns in how many seconds each will be full. Rows
+ * are locked in one order. The time is the database's, which is the same for all processes; only tests move it, by
+ * `movedMs`. What was used before counts for at most two bursts, even after that clock was set back.
  */
 export async function addUsed(db: Db, rows: Used[], movedMs: number): Promise<{ id: string; seconds: number }[]> {
   const now = sql`(now() + make_interval(secs => ${movedMs / 1_000}))`

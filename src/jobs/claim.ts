@@ -28,7 +28,7 @@ export async function claimDueRows<Row extends object>(
 }
 
 /**
- * Whether a claim would find any row. Nearly always there is none, and a job that finds that out costs three commits.
+ * Whether a claim would find any row. Nearly always there is none, and a job that finds none costs three commits.
  * Without the order PostgreSQL would search the whole table for one: it expects to find a third of the rows due.
  */
 export async function isAnyDue(

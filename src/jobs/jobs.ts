@@ -31,9 +31,9 @@ export type NewJob = JobRow & {
 const attemptsMax = 10_000
 /** How soon others notice that a process has died. */
 const releaseEveryMs = 1_000
-/** A process without others is notified when one begins. This is for a notification that was lost. */
+/** How often a process that is alone checks for others. They notify it when they start, but that may be lost. */
 const releaseWhenAloneEveryMs = 10_000
-/** Jobs with long periods read much: a process that has just started serves its first requests before it runs them. */
+/** Jobs with longer periods read much data: a process that has just started serves its first requests before them. */
 const longPeriodMs = 60_000
 const longJobsStartAfterMs = 10_000
 
@@ -64,8 +64,8 @@ type Options = {
 
 /**
  * Runs jobs until stopped. A job that throws is retried after pauses of up to a minute, or, if it has a schedule, at
- * its next time. What a process had in hand when it died is taken over within seconds, because each process holds a
- * database lock for as long as it lives.
+ * its next time. Each process holds a database lock for as long as it lives, so other processes take over the jobs of
+ * one that died within seconds.
  */
 export async function startJobs(options: Options): Promise<Jobs> {
   const { db, instance, log, jobs, schedules, oneAtOnce = [], releaseLeases = async () => {}, onReleased } = options

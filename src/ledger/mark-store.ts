@@ -1,7 +1,10 @@
 import { type Db, empty, type Reads, type Sql, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 
-/** The only row of a table whose counter grows in each second in which something is written. */
+/**
+ * The only row of `database_mark`. Its counter grows in each second in which something is written, so that a process
+ * notices a server that has lost commits: its counter is lower than one that was read before.
+ */
 export type MarkRow = { database_id: string; counter: number; marked_at: Date }
 
 export async function findMark(db: Db | Tx): Promise<MarkRow> {
@@ -72,12 +75,12 @@ export async function findPosition(db: Pick<Reads, 'query'>): Promise<Position> 
   return row
 }
 
-/** The number that a PostgreSQL gets when it is made. Its standbys and copies have the same. */
+/** The system identifier of a PostgreSQL cluster, from initdb. Its standbys and physical copies have the same. */
 export async function findSystem(db: Db): Promise<string> {
   const [row] = await db.query<{ system: string }>(
     sql`select system_identifier::text as system from pg_control_system()`,
   )
-  assert(row, 'a server has a number')
+  assert(row, 'a server has an identifier')
   return row.system
 }
 

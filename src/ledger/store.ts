@@ -320,7 +320,7 @@ export async function insertFeeRule(
   await tx.query(sql`
     insert into fee_rules (merchant_id, operation, valid_from, fixed, basis_points, minimum, maximum, returns_payment_fee)
     select ${rule.merchantId}, ${rule.operation},
-      -- The last one may be valid from a moment to come, by the clock of another machine. This one replaces it.
+      -- A machine whose clock is ahead may have set the last one, so that it is not valid yet. This one comes after it.
       greatest(${rule.validFrom}::timestamptz, max(valid_from) filter (where valid_from > ${rule.validFrom}) + interval '1 millisecond'),
       ${rule.fixed}, ${rule.basis_points}, ${rule.minimum}, ${rule.maximum}, ${rule.returns_payment_fee ?? false}
     from fee_rules where merchant_id = ${rule.merchantId} and operation = ${rule.operation}

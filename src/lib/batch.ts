@@ -31,9 +31,9 @@ export type BatcherOptions<Item, Result> = {
    */
   retryIndividually: (error: unknown) => boolean
   /**
-   * How long at least the items that came during a batch wait for more after it, if they are few. A statement for one
-   * item costs as much as for ten, and a busy process pays for it with everybody's time. They wait for as long as that
-   * batch took, up to `lingerMsMax`: it takes long when the process or the database is busy. No wait, if absent.
+   * After a batch, the few items that came during it wait for more, because a statement for one item costs as much as
+   * for ten. They wait for as long as that batch took: the busier the process or the database, the longer. This is the
+   * shortest wait, `lingerMsMax` the longest. No wait, if absent.
    */
   lingerMs?: number
   /**
@@ -44,7 +44,7 @@ export type BatcherOptions<Item, Result> = {
   intervalMs?: number
 }
 
-/** Short enough to disappear among the other waits of a busy process. */
+/** Short compared with the other waits of a busy process. */
 const lingerMsMax = 25
 
 /** `since` is 0 while nobody listens. */

@@ -38,7 +38,7 @@ export function parseCells(text: string): CellAddress[] | null {
   return isValid && new Set(cells.map(({ cell }) => cell)).size === cells.length ? cells : null
 }
 
-/** A UUID v4 that carries the cell, else like {@link newUuid}. 78 of its bits are random, or come from the hash. */
+/** Like {@link newUuid}, but it carries the cell, if there is one: then 78 bits are random or come from `from`. */
 export function newIdIn(cell: Cell | null, from?: Buffer): string {
   const uuid = newUuid(from)
   return cell === null ? uuid : `${idPrefix(cell)}ce-${uuid.slice(9, 13)}-4ce1-${uuid.slice(19)}`

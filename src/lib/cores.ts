@@ -4,8 +4,9 @@ import { availableParallelism } from 'node:os'
 export const processesMax = 20
 
 /**
- * The number of processes for so many cores. A process uses one core, and PostgreSQL half of another, so two of three
- * cores get one. With more processes, fewer requests share a statement: decision 14 has the figures for two cores.
+ * The number of processes for so many cores. For each process that uses a whole core, PostgreSQL uses half of another,
+ * so three cores get two processes. With more, fewer requests share a statement: decision 14 has the figures for two
+ * cores.
  */
 export function processesFor(cores: number): number {
   return Math.min(processesMax, Math.max(1, Math.floor((cores * 2) / 3)))

@@ -174,7 +174,7 @@ async function listAttempts(
     order by delivery_id, number`)
 }
 
-/** Of deliveries: those of an event, by the primary key. Endpoints that were deleted since are among them. */
+/** A condition on deliveries: those of an event, by the primary key. Those to endpoints deleted since are included. */
 export function isOfEvent({ merchantId, eventId }: { merchantId: string; eventId: string }): Sql {
   return sql`id in (
     select ${eventId}::uuid
@@ -193,7 +193,7 @@ export async function listToResend(
       ${endpointId === undefined ? empty : sql`and d.endpoint_id = ${endpointId}`}`)
 }
 
-/** Of a delivery `d`: not to an endpoint that receives no more events, because it would be canceled. */
+/** A condition on a delivery `d`: false if its endpoint receives no more events, because it would be canceled. */
 export const isSendable = sql`(d.endpoint_id is null or exists (
   select from webhook_endpoints endpoint
   where endpoint.merchant_id = d.merchant_id and endpoint.id = d.endpoint_id and ${isActive}))`

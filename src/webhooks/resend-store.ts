@@ -141,7 +141,7 @@ export type ReceiverHealth = {
   tried: number
   delivered: number
   givenUp: number
-  /** Of the latest attempt of each that was answered: 95 % took no longer. Null: none was. */
+  /** The 95th percentile of how long the latest attempt of each took, if it was answered. Null: none was. */
   p95Ms: number | null
   /** All that is still to be delivered. */
   waiting: number

@@ -14,7 +14,7 @@ type Input = {
 /**
  * Delivers an event again, whatever its state, with the whole schedule: due now, or after an unfinished earlier
  * delivery of its record. Returns its new state, `disabled` when all its endpoints are disabled or deleted, or null
- * when the merchant has no such delivery. The caller then wakes the worker.
+ * when the merchant has no such delivery. The caller wakes the worker afterwards.
  */
 export function resendDelivery(
   db: Db,

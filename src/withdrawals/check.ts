@@ -17,14 +17,14 @@ export async function hasOpenWithdrawals({ db, clock }: Pick<SettleWithdrawalDep
   return await isWithdrawalDue(db, openStatuses, clock.now())
 }
 
-/** Checks withdrawals that wait to be sent without a review, and those with an open outcome, until none is due. */
+/** Sends PENDING withdrawals that need no review, and checks the outcome of PROCESSING ones, until none is due. */
 export async function checkOpenWithdrawals(deps: SettleWithdrawalDeps, stopping: AbortSignal): Promise<void> {
   await checkDue(deps, openStatuses, stopping, sendOrFindWithdrawal)
 }
 
 /**
- * Checks whether receivers have returned the money. This is separate because these are many more, and no open outcome
- * may wait behind them.
+ * Checks whether receivers have returned the money. A check of its own: these withdrawals are many more, and those with
+ * an open outcome must not wait for them.
  */
 export async function checkReturnedWithdrawals(deps: SettleWithdrawalDeps, stopping: AbortSignal): Promise<void> {
   await checkDue(deps, ['PROCESSED', 'REFUNDED'], stopping, checkReturned)

@@ -30,12 +30,13 @@ export async function lockLimits(tx: Tx, merchantId: string): Promise<void> {
 }
 
 /**
- * Whether the operator's staff requested a withdrawal, or may have. They may have for a day after one of them
+ * Whether the operator's staff requested a withdrawal, or may have. What the command line requests is theirs.
+ * They may have requested it for a day after one of them, signed in to the dashboard,
  * - created a client secret that the token may have come from; or
  * - invited or reset the account that requested it, or that created such a secret; or invited or reset, within the day,
  *   an account that invited or reset that one, and so on.
- * Not longer, because the operator creates the first secret of most merchants and invites their first people. The
- * command line belongs to the operator.
+ * Not longer, because the operator creates the first secret of most merchants and invites their first people. Secrets
+ * and accounts made on the command line do not count: whoever has it can change the database too.
  */
 export async function isThroughOperators(
   tx: Tx,
@@ -51,7 +52,7 @@ export async function isThroughOperators(
   return row?.found ?? false
 }
 
-/** The condition of {@link isThroughOperators} for people, of a record or of parameters. */
+/** {@link isThroughOperators} as a condition on columns or parameters, without the command line. */
 export function throughOperators({
   merchantId,
   requestedBy,

@@ -87,7 +87,7 @@ const columnsToDecide = sql`
     at: sql`record.created_at`,
   })} as is_through_operators, alike.earlier`
 
-/** Searches the last few of the same amount and key: the duplicate check looks back only minutes. */
+/** Searches only the last 20 of the same amount and key: the duplicate check looks back a day at most. */
 const withEarlier = sql`
   join clients using (merchant_id)
   left join withdrawal_limits using (merchant_id)

@@ -7,7 +7,7 @@ export function unknownWithdrawal(): AppError {
   return new AppError('not_found', { detail: 'There is no withdrawal with this id.' })
 }
 
-/** Nothing has been sent only while it is PENDING. */
+/** For a request to stop or change a withdrawal that is no longer PENDING. */
 export function notPending(status: WithdrawalStatus): AppError {
   const message =
     status === 'PROCESSING'

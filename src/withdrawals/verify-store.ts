@@ -66,9 +66,9 @@ export type Returned = {
 }
 
 /**
- * Withdrawals that are REFUNDED although nothing, or more than was sent, was returned; withdrawals that are not
- * REFUNDED although something was; debts repaid with more than was returned or released; and events that post a return,
- * or the repayment of a debt, twice.
+ * Withdrawals that are REFUNDED although nothing was returned, or that are not REFUNDED although something was; those
+ * of which more was returned than sent; debts repaid with more than was returned or released; and events that post a
+ * return, or the repayment of a debt, twice.
  */
 export async function findReturnsOutOfRange(db: Db | Tx, filter: RecordFilter): Promise<Returned[]> {
   return await db.query<Returned>(sql`

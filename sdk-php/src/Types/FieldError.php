@@ -17,7 +17,7 @@ final class FieldError extends Model
     public readonly string $message;
     /** The smallest or largest value that is allowed. */
     public readonly ?int $limit;
-    /** @var null|'cents'|'bytes' Of a limit that is no plain number and counts no characters or items. */
+    /** @var null|'cents'|'bytes' The unit of `limit`; absent for a plain number, or a count of characters or items. */
     public readonly ?string $unit;
     /** The record that the error is about, if the address does not name it. */
     public readonly ?string $recordId;

@@ -498,7 +498,7 @@ class FieldError(_FieldErrorAlways, total=False):
     limit: int
     """The smallest or largest value that is allowed."""
     unit: Literal["cents", "bytes"]
-    """Of a limit that is no plain number and counts no characters or items."""
+    """The unit of `limit`; absent for a plain number, or a count of characters or items."""
     recordId: str
     """The record that the error is about, if the address does not name it."""
 
@@ -866,7 +866,7 @@ class CreateTransaction(_CreateTransactionAlways, total=False):
     webhookUrl: str
     """Receives every change; https, a public host, no fragment; up to 2048 characters."""
     returnUrl: str
-    """The payment page links to it, after the payment with `transactionId` added; https, a public host, no fragment; up to 2048 characters."""
+    """The payment page links to it, with `transactionId` added after the payment; https, a public host, no fragment; up to 2048 characters."""
     externalCode: str
     """Your reference; need not be unique; 8 to 255 characters."""
     idempotencyKey: str
