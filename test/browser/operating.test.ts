@@ -5,12 +5,9 @@ import { sql } from '../../src/db/sql.ts'
 import { freezePayouts, writeLossReason } from '../../src/ledger/payout-freeze.ts'
 import { inviteUser as inviteTeammate } from '../../src/users/manage.ts'
 import { chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
-import { dispute, pollUntil } from '../support/disputes.ts'
 import { chargeMany, payAt, untilStatus } from '../support/payments.ts'
-import { payOne } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { findSandboxMerchant, inviteUser, password, signIn } from '../support/users.ts'
-import { eventually } from '../support/webhooks.ts'
+import { inviteUser, password, signIn } from '../support/users.ts'
 
 describe.skipIf(chromiumPath === null)('an operator', () => {
   let service: TestService
@@ -312,86 +309,5 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
       await checkScreenAtEachSize(path)
     }
     expect(pageErrors).toEqual([])
-  })
-
-  it('lets a merchant defend a payment against a dispute with a text and files', async () => {
-    const { id, endToEnd } = await payOne(service, 7_700)
-    const reference = await dispute(service, endToEnd)
-    await pollUntil(service, id, 'BLOCKED')
-    const { page, go, checkScreen, checkScreenAtEachSize, chooseLanguage, pageErrors, close } = await visit(browser, {
-      ...{ width: 390, theme: 'dark' },
-    })
-    await page.clock.install()
-    const email = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
-    await signIn(page, service, email, `/transactions/${id}`)
-    const dialog = page.getByRole('dialog')
-    const defence = page.getByRole('region', { name: 'Defence' })
-    await defence.getByText('Not started').waitFor()
-    await checkScreen('defence-empty')
-    expect(await defence.getByRole('button', { name: 'Send to the PSP' }).isDisabled()).toBe(true)
-    await defence.getByLabel('What happened').fill('The customer received the shoes at the address of the order.')
-    await defence.getByLabel('Carrier').fill('Correios')
-    const png = Buffer.from('89504e470d0a1a0a00', 'hex')
-    await defence.locator('input[type=file]').setInputFiles([
-      { name: 'delivery.png', mimeType: 'image/png', buffer: png },
-      { name: 'page.txt', mimeType: 'text/plain', buffer: Buffer.from('<!doctype html><script>alert(1)</script>') },
-      { name: 'scan.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(5 * 1024 * 1024 + 1) },
-    ])
-    await defence.getByText('Only PDF, PNG, JPEG, WebP and plain text files can be added.').waitFor()
-    await defence.getByText('Too large: the limit is 5 MB.').waitFor()
-    await defence.getByRole('button', { name: 'Remove delivery.png' }).waitFor()
-    await checkScreenAtEachSize('defence-draft')
-    await defence.getByRole('button', { name: 'Discard page.txt' }).click()
-    await defence.getByRole('button', { name: 'Discard scan.pdf' }).click()
-    await defence.getByRole('button', { name: 'Save' }).click()
-    await defence.getByText('Draft').waitFor()
-    await page.reload()
-    await go('/transactions')
-    await go(`/transactions/${id}`)
-    await defence.getByText('The customer received the shoes').waitFor()
-    // What is typed last is saved with the sending.
-    await defence.getByLabel('Received by').fill('Maria')
-    const leave = page.getByRole('dialog', { name: 'Leave without saving?' })
-    const leaving = [
-      async () => await page.getByRole('link', { name: 'Guichê' }).click(),
-      async () => await page.evaluate(() => history.back()),
-    ]
-    for (const goAway of leaving) {
-      await goAway()
-      await leave.getByRole('button', { name: 'Cancel' }).click()
-      await leave.waitFor({ state: 'detached' })
-      expect(new URL(page.url()).pathname).toBe(`/dashboard/transactions/${id}`)
-    }
-    await defence.getByLabel('Delivered on').fill('31/2/2026')
-    await defence.getByRole('button', { name: 'Send to the PSP' }).click()
-    await defence.getByText('Enter a day such as').waitFor()
-    expect(await dialog.count()).toBe(0)
-    await defence.getByLabel('Delivered on').fill('')
-    await defence.getByRole('button', { name: 'Send to the PSP' }).click()
-    await dialog.getByText('and one file').waitFor()
-    await checkScreen('defence-send')
-    await dialog.getByRole('button', { name: 'Send to the PSP' }).dblclick()
-    await dialog.waitFor({ state: 'detached' })
-    const received = async () =>
-      await service.db.query<{ text: string; files: string[] }>(sql`
-        select text, files from simulator.defences where dispute_id = ${reference}`)
-    await eventually(async () => (await received()).length > 0)
-    const [sent] = await received()
-    expect(sent?.text).toContain('Transportadora: Correios\nRecebido por: Maria')
-    expect(sent?.files).toHaveLength(1)
-    await expect
-      .poll(async () => {
-        await page.clock.fastForward(2_000)
-        return await defence.getByText('Sent', { exact: true }).count()
-      })
-      .toBe(1)
-    expect(await defence.getByRole('textbox').count()).toBe(0)
-    await checkScreen('defence-sent')
-    await chooseLanguage('Português')
-    await page.getByRole('region', { name: 'Defesa' }).getByText('O PSP recebeu a defesa em').waitFor()
-    await checkScreen('defence-sent-pt')
-    expect(await page.locator('main').innerText()).not.toContain('infraction')
-    expect(pageErrors).toEqual([])
-    await close()
   })
 })

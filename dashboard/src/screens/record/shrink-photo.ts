@@ -1,4 +1,4 @@
-/** Enough to read a delivery note in a photo. */
+/** A delivery note in a photo can still be read at this size. */
 const sideMaxPixels = 2400
 
 /** An image above the limit, such as a phone's photo, becomes a smaller JPEG. Any other file stays as it is. */
@@ -10,9 +10,14 @@ export async function shrinkPhoto(file: File, bytesMax: number): Promise<Blob> {
     const canvas = document.createElement('canvas')
     canvas.width = Math.round(photo.width * scale)
     canvas.height = Math.round(photo.height * scale)
-    canvas.getContext('2d')?.drawImage(photo, 0, 0, canvas.width, canvas.height)
+    const context = canvas.getContext('2d')
+    if (!context) return file
+    // JPEG has no transparency: without a background, transparent parts would be black.
+    context.fillStyle = '#fff'
+    context.fillRect(0, 0, canvas.width, canvas.height)
+    context.drawImage(photo, 0, 0, canvas.width, canvas.height)
     photo.close()
-    const smaller = await new Promise<Blob | null>((done) => canvas.toBlob(done, 'image/jpeg', 0.85))
+    const smaller = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/jpeg', 0.85))
     return smaller ?? file
   } catch {
     // The browser cannot read it: the caller reports that it is too large.
