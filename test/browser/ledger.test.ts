@@ -162,6 +162,9 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await page.getByText('Interrupted', { exact: true }).waitFor()
     await page.getByText('the bank did not answer').waitFor()
     await checkScreen('interrupted')
+    await go('/reconciliation?tab=runs')
+    const run = page.getByRole('row').filter({ hasText: 'the bank did not answer' })
+    await run.getByRole('cell', { name: '–', exact: true }).waitFor()
 
     // A failed read is repeated on a click only.
     let reads = 0

@@ -76,7 +76,9 @@ export function Runs({ summary }: { summary: ReconciliationView | undefined }) {
             name: t.compared,
             isAmount: true,
             isHiddenOnPhone: true,
-            cell: ({ compared }) => format.number(compared ? compared.payment + compared.return + compared.payout : 0),
+            // Not known while it runs.
+            cell: ({ compared }) =>
+              compared ? format.number(compared.payment + compared.return + compared.payout) : '–',
           },
           { name: t.result, cell: (run) => <Result run={run} /> },
         ]}
