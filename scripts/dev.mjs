@@ -1,5 +1,5 @@
-// Runs the service and restarts it at each save. Node.js from 22.18 on runs the sources; before, the bundler watches
-// them and Node.js its output.
+// Runs the service and restarts it at each save. Node.js 22.18 and later run the sources. For an older version, the
+// bundler builds them again at each save, and Node.js watches its output.
 import { execFileSync, spawn } from 'node:child_process'
 import { join } from 'node:path'
 
@@ -16,12 +16,15 @@ const build = (...args) =>
  */
 const start = (...args) => spawn(process.execPath, args, { cwd: root, stdio: 'inherit', detached: true })
 
-// Pages that the service serves are built in any case.
+// The pages that the service serves are built for every version.
 build(...(runsSources ? ['--workspaces'] : []))
 const children = runsSources
   ? [start('--watch', 'src/main.ts')]
   : [start('scripts/bundle.mjs', 'dist', '--watch'), start('--watch', 'dist/src/main.js')]
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
+// A closed terminal (SIGHUP) signals only this process, because the children are in other groups. They take SIGTERM.
+for (const signal of /** @type {const} */ (['SIGHUP', 'SIGINT', 'SIGTERM']))
   process.on(signal, () => {
-    for (const { pid } of children) if (pid !== undefined) process.kill(-pid, signal)
+    for (const { pid, exitCode, signalCode } of children)
+      if (pid !== undefined && exitCode === null && signalCode === null)
+        process.kill(-pid, signal === 'SIGHUP' ? 'SIGTERM' : signal)
   })
