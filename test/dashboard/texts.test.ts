@@ -143,6 +143,31 @@ describe('the reason of a payout freeze', () => {
   })
 })
 
+describe('the current status of a record', () => {
+  it('says that a withdrawal is going to be sent, not that it was', () => {
+    const next = { step: 'send_withdrawal', at: '2026-11-24T12:00:00.000Z', isLate: false } as const
+    const write = (language: 'en' | 'pt') => writeSentence({ code: 'next', data: next }, language, formats[language])
+    expect(write('en')).toBe('Sending to the PSP on 24 Nov 2026, 09:00:00.')
+    expect(write('pt')).toBe('Envio ao PSP em 24/11/2026, 09:00:00.')
+  })
+
+  it('says what the last attempt of a webhook met, whether the receiver answered or not', () => {
+    const write = (last: { httpStatus: number | null; error: string; errorCode: 'no_answer' | null }) =>
+      writeSentence(
+        { code: 'webhook_given_up', data: { type: 'transaction.paid', eventId: 'e1', ...last } },
+        'en',
+        formats.en,
+      )
+    const all = 'Webhook transaction.paid not delivered: all attempts failed; at the last one,'
+    expect(write({ httpStatus: null, error: 'No answer in time', errorCode: 'no_answer' })).toBe(
+      `${all} no answer in time.`,
+    )
+    expect(write({ httpStatus: 500, error: 'The receiver answered 500', errorCode: null })).toBe(
+      `${all} the receiver answered HTTP 500.`,
+    )
+  })
+})
+
 it('writes the reason of a refused refund and of a PSP’s silence in Portuguese in a timeline', () => {
   const reason = toReason(writeRejection('AC07'))
   const refund = { step: 'refused', id: 'a1', amount: 2590, status: 'FAILED', reason } as const

@@ -41,14 +41,14 @@ const writers: Record<Language, (format: Format) => Writers> = { en: inEnglish, 
 function inEnglish(format: Format): Writers {
   const { money, time, dateTime, isToday } = format
   const at = (moment: string) => (isToday(moment) ? `at ${time(moment)}` : `on ${dateTime(moment)}`)
-  const until = (moment: string) => (isToday(moment) ? time(moment) : dateTime(moment))
+  const when = (moment: string) => (isToday(moment) ? time(moment) : dateTime(moment))
   const amountOr = (amount: number | null) => (amount === null ? 'the payment' : money(amount))
   const answer = answerOf('the receiver answered', 'the receiver did not answer', 'en')
   const steps: Record<NextStep, string> = {
     check_charge: 'Next check with the PSP',
     check_expired_charge: 'Last check with the PSP',
     check_refund: 'Next check with the PSP',
-    send_withdrawal: 'Sent to the PSP',
+    send_withdrawal: 'Sending to the PSP',
     check_withdrawal: 'Next check with the PSP',
     check_withdrawal_returned: 'Next check for a return by the receiver',
     deliver: 'First attempt',
@@ -58,13 +58,13 @@ function inEnglish(format: Format): Writers {
     charge_unknown: ({ reason, at: moment }) =>
       `The PSP did not answer${reason && moment ? ` (${reason.text}, ${at(moment)})` : ''}, so it is unknown whether the charge exists.`,
     charge_unpaid: ({ until: moment }) =>
-      moment === null ? 'Waiting for payment.' : `Waiting for payment. The QR code is valid until ${until(moment)}.`,
+      moment === null ? 'Waiting for payment.' : `Waiting for payment. The QR code is valid until ${when(moment)}.`,
     charge_expired: ({ at: moment }) => `The QR code expired ${at(moment)} without a payment.`,
     payment_reported: ({ isBeingConfirmed }) =>
       isBeingConfirmed
         ? 'The PSP reported a payment; it is being confirmed.'
         : 'The PSP notified us of a payment that its API does not confirm.',
-    unpaid_fails: ({ at: moment }) => `Without a payment, it fails soon after ${until(moment)}.`,
+    unpaid_fails: ({ at: moment }) => `Without a payment, it fails soon after ${when(moment)}.`,
     charge_failed: ({ reason }) => `Failed: ${withStop(reason?.text ?? 'the PSP gave no reason')}`,
     late_payment_counts: () => 'A late payment is still credited.',
     paid: ({ amount, at: moment, fee }) =>
@@ -81,7 +81,7 @@ function inEnglish(format: Format): Writers {
     attribution_reversed: ({ amount }) =>
       `The payment did not belong to this charge: ${money(amount)} went back to the suspense account.`,
     disputed: ({ amount, since }) =>
-      `The payer’s bank disputes ${amountOr(amount)}${since === null ? '' : ` since ${until(since)}`}. It is blocked until the dispute is decided.`,
+      `The payer’s bank disputes ${amountOr(amount)}${since === null ? '' : ` since ${when(since)}`}. It is blocked until the dispute is decided.`,
     decide_dispute: () => 'If your PSP does not report the decision, record it under Disputes.',
     dispute_accepted: ({ amount }) =>
       `The dispute of ${amountOr(amount)} was accepted. It stays blocked until the PSP reports that it was returned.`,
@@ -113,7 +113,7 @@ function inEnglish(format: Format): Writers {
     withdrawal_returned: ({ reason }) =>
       `${withStop(reason?.text ?? 'The receiver returned the money')} The fee is not returned.`,
     payouts_stopped: ({ since, reasons }) =>
-      `Payouts have been frozen since ${until(since)}${reasons.length === 0 ? '.' : `: ${writeFreezeReasons(reasons, 'en', format)}`}`,
+      `Payouts have been frozen since ${when(since)}${reasons.length === 0 ? '.' : `: ${writeFreezeReasons(reasons, 'en', format)}`}`,
     acquirer_not_configured: ({ acquirer }) =>
       `The PSP ${acquirer} is not configured, so its status cannot be checked. Add it to the settings again.`,
     next: ({ step, at: moment, isLate }) =>
@@ -130,14 +130,14 @@ function inEnglish(format: Format): Writers {
     webhook_refused: ({ type }) =>
       `Webhook ${type} not delivered: the receiver answered 410 and accepts no more events.`,
     webhook_given_up: ({ type, ...last }) =>
-      `Webhook ${type} not delivered: all attempts failed, the last one because ${answer(last)}.`,
+      `Webhook ${type} not delivered: all attempts failed; at the last one, ${answer(last)}.`,
   }
 }
 
 function inPortuguese(format: Format): Writers {
   const { money, time, dateTime, isToday } = format
   const at = (moment: string) => (isToday(moment) ? `às ${time(moment)}` : `em ${dateTime(moment)}`)
-  const until = (moment: string) => (isToday(moment) ? `as ${time(moment)}` : dateTime(moment))
+  const when = (moment: string) => (isToday(moment) ? `as ${time(moment)}` : dateTime(moment))
   const amountOr = (amount: number | null) => (amount === null ? 'o pagamento' : money(amount))
   const answer = answerOf('o endpoint respondeu', 'o endpoint não respondeu', 'pt')
   const steps: Record<NextStep, string> = {
@@ -154,7 +154,7 @@ function inPortuguese(format: Format): Writers {
     charge_unknown: ({ reason, at: moment }) =>
       `O PSP não respondeu${reason && moment ? ` (${writeReason(reason, 'pt')}, ${at(moment)})` : ''}; não se sabe se a cobrança existe.`,
     charge_unpaid: ({ until: moment }) =>
-      moment === null ? 'Aguardando pagamento.' : `Aguardando pagamento. O QR Code vale até ${until(moment)}.`,
+      moment === null ? 'Aguardando pagamento.' : `Aguardando pagamento. O QR Code vale até ${when(moment)}.`,
     charge_expired: ({ at: moment }) => `O QR Code expirou ${at(moment)} sem pagamento.`,
     payment_reported: ({ isBeingConfirmed }) =>
       isBeingConfirmed
@@ -179,7 +179,7 @@ function inPortuguese(format: Format): Writers {
     attribution_reversed: ({ amount }) =>
       `O pagamento não era desta cobrança: ${money(amount)} voltaram para a conta transitória.`,
     disputed: ({ amount, since }) =>
-      `O banco do pagador contesta ${amountOr(amount)}${since === null ? '' : ` desde ${until(since)}`}. O valor fica bloqueado até a decisão.`,
+      `O banco do pagador contesta ${amountOr(amount)}${since === null ? '' : ` desde ${when(since)}`}. O valor fica bloqueado até a decisão.`,
     decide_dispute: () => 'Se o seu PSP não informar a decisão, registre-a em Contestações.',
     dispute_accepted: ({ amount }) =>
       `A contestação de ${amountOr(amount)} foi aceita. O valor fica bloqueado até o PSP informar que foi devolvido.`,
@@ -189,7 +189,7 @@ function inPortuguese(format: Format): Writers {
       const what = `Foi paga uma segunda vez: ${money(amount)} no ${acquirer} (${endToEnd})`
       if (status === 'returned') return `${what}, devolvidos ao pagador.`
       if (status === 'returning') return `${what}, sendo devolvidos ao pagador.`
-      if (status === 'matched') return `${what}, atribuídos a outra transação.`
+      if (status === 'matched') return `${what}, conciliados com outra transação.`
       return `${what}, na conta transitória${reason === null ? '' : ` porque a devolução falhou (${writeReason(reason, 'pt')})`}.`
     },
     withdrawal_over_limit: ({ amount }) => `${money(amount)} está acima do limite e precisa da aprovação do operador.`,
@@ -210,7 +210,7 @@ function inPortuguese(format: Format): Writers {
     withdrawal_returned: ({ reason }) =>
       `${withStop((reason && writeReason(reason, 'pt')) ?? 'O recebedor devolveu o dinheiro')} A tarifa não é estornada.`,
     payouts_stopped: ({ since, reasons }) =>
-      `As saídas estão bloqueadas desde ${until(since)}${reasons.length === 0 ? '.' : `: ${writeFreezeReasons(reasons, 'pt', format)}`}`,
+      `As saídas estão bloqueadas desde ${when(since)}${reasons.length === 0 ? '.' : `: ${writeFreezeReasons(reasons, 'pt', format)}`}`,
     acquirer_not_configured: ({ acquirer }) =>
       `O PSP ${acquirer} não está configurado, por isso não pode ser consultado. Configure-o de novo.`,
     next: ({ step, at: moment, isLate }) =>
