@@ -1,3 +1,8 @@
+/**
+ * What the dashboard shares with the service. No other file of the dashboard imports from src/. Most are the types of
+ * the service's answers, from the schemas of its routes; the values are names and formats that its reports use too.
+ */
+
 import type { Static } from 'typebox'
 import type { Explanation } from '../../src/explain/explain.ts'
 import type {
@@ -9,11 +14,6 @@ import type {
   SignInOptions as SignInOptionsView,
   UserView,
 } from '../../src/users/schema.ts'
-
-/**
- * The types of the service's answers, from the schemas of its routes, and the words and formats that the dashboard's
- * screens share with its reports: the dashboard takes them from here alone.
- */
 
 export type { Evidence } from '../../src/attribution/score.ts'
 export type { ActionArea, ActionName } from '../../src/audit/actions.ts'

@@ -110,7 +110,7 @@ function RecordLink({ difference: { record, client, reference } }: { difference:
   const may = useMay()
   if (!record) return null
   const search = client ? `?${new URLSearchParams({ client: client.clientId })}` : ''
-  // A payment in suspense has another address (/reconciliation/suspense/:id).
+  // A payment in suspense gets no link: its address is not of this form.
   if (record.type === 'suspense' || !may(`${record.type}.read`)) return null
   return (
     <Anchor

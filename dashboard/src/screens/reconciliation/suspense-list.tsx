@@ -77,7 +77,7 @@ export function SuspenseList() {
             isAmount: true,
             cell: ({ amount }) => <Amount of={amount} />,
           },
-          { name: t.state, cell: ({ status }) => <PaymentStatus of={status} /> },
+          { name: t.state, cell: ({ status }) => <SuspenseStatusBadge of={status} /> },
         ]}
       />
     </Stack>
@@ -91,7 +91,7 @@ const colors: Record<SuspenseStatus, string> = {
   returned: 'grape',
 }
 
-export function PaymentStatus({ of: status }: { of: SuspenseStatus }) {
+export function SuspenseStatusBadge({ of: status }: { of: SuspenseStatus }) {
   const t = useText(words)
   return (
     <Badge variant="light" color={colors[status]} tt="none" radius="sm" style={{ minWidth: 'max-content' }}>

@@ -15,7 +15,7 @@ import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { PaymentView } from '../../types.ts'
 import { AttributionDialog } from './attribution-dialog.tsx'
-import { PaymentStatus } from './suspense-list.tsx'
+import { SuspenseStatusBadge } from './suspense-list.tsx'
 import { words } from './suspense-text.ts'
 
 /** One payment in suspense: its details, the charges it may pay, and the actions. */
@@ -60,7 +60,7 @@ export default function SuspensePayment() {
         </Alert>
       ))}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
-        <Section title={t.facts} aside={<PaymentStatus of={data.status} />}>
+        <Section title={t.facts} aside={<SuspenseStatusBadge of={data.status} />}>
           <Facts payment={data} />
         </Section>
         <Section title={t.history}>

@@ -15,7 +15,7 @@ export function RecordActions({
   if (record.type === 'withdrawal') return <WithdrawalActions id={record.id} />
   if (transaction && record.status === 'PIX_QRCODE_GENERATED')
     return <CancelButton id={transaction.id} amount={transaction.amount} />
-  // The record and the transaction are separate queries. The button disappears with the first newer status of either.
+  // The record and the transaction are separate queries. The button disappears as soon as one of them has a newer status.
   const mayBeRefunded = record.status === 'PAID' || record.status === 'INFRACTION'
   return transaction && mayBeRefunded ? <RefundButton transaction={transaction} /> : null
 }

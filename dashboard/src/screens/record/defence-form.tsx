@@ -13,18 +13,23 @@ import { HandIn, PackageButton, SendDefence } from './defence-send.tsx'
 import { words } from './defence-text.ts'
 
 type Values = { text: string; delivery: Delivery }
-/** The stored defence as the person has read it. What they have changed since is in the form. */
-type Read = { revision: number; values: Values }
+/** A stored version of the defence. */
+type Version = { revision: number; values: Values }
 
 const noProofOfDelivery: Delivery = {
-  ...{ kind: null, carrier: '', trackingCode: '', deliveredOn: '', receivedBy: '', invoice: '' },
+  kind: null,
+  carrier: '',
+  trackingCode: '',
+  deliveredOn: '',
+  receivedBy: '',
+  invoice: '',
 }
 const kinds = ['goods', 'digital', 'service'] as const
 const isSame = (one: Values, other: Values) =>
   one.text === other.text && fields.every((field) => one.delivery[field] === other.delivery[field])
 const fields = Object.keys(noProofOfDelivery) as (keyof Delivery)[]
 
-function toRead({ written }: DefenceView): Read {
+function toVersion({ written }: DefenceView): Version {
   const { revision = 0, text = '', delivery = noProofOfDelivery } = written ?? {}
   return { revision, values: { text, delivery } }
 }
@@ -131,18 +136,18 @@ export function DefenceForm({
 }
 
 /**
- * What is typed, beside what is stored: another person may save meanwhile, and neither text is lost. While a dialog is
- * open, no newer version is loaded, so that only what the user has read is sent.
+ * The typed values, and the stored version that the user has read. If another person saves meanwhile, neither text is
+ * lost. While a dialog is open, no newer version is loaded, so that only what the user has read is sent.
  */
 function useDefenceForm(defence: DefenceView, onChange: (answer: DefenceView) => Promise<void>, isDialogOpen: boolean) {
-  const stored = toRead(defence)
+  const stored = toVersion(defence)
   const [read, setRead] = useState(stored)
   const store = async (values: Values) => {
     const body = { ...values, revision: read.revision }
     const answer = await request<DefenceView>('PUT', `/infraction/${defence.disputeId}/defence`, body)
-    setRead({ revision: toRead(answer).revision, values })
+    setRead({ revision: toVersion(answer).revision, values })
     await onChange(answer)
-    return toRead(answer).revision
+    return toVersion(answer).revision
   }
   const form = useMutationForm({ initialValues: read.values, send: store })
   const isDirty = !isSame(form.values, read.values)

@@ -81,7 +81,7 @@ export function HandIn({ defence, save, onChange, onClose }: Props) {
   )
 }
 
-/** Everything as one ZIP file. */
+/** Downloads the defence and its files as one ZIP file. */
 export function PackageButton({ disputeId }: { disputeId: string }) {
   const t = useText(words)
   const { language } = useLanguage()

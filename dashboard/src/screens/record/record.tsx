@@ -111,7 +111,7 @@ function hasReceipt({ type, status, sentences }: ExplainedRecord, transaction: T
   return transaction?.endToEnd !== undefined && !sentences.some(({ code }) => code === 'attribution_reversed')
 }
 
-/** First who paid how much, then what happened, and identifiers last. A phone shows the columns in this order. */
+/** Left: people and amounts. Right: timeline and details. A phone shows the left column first. */
 function Columns({ left, right }: { left: ReactNode; right: ReactNode }) {
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
@@ -130,7 +130,7 @@ function TransactionParts({
   record: ExplainedRecord
   transaction: Transaction | undefined
 }) {
-  const isMerchants = useUser().merchant !== null
+  const isMerchantUser = useUser().merchant !== null
   return (
     <Columns
       left={
@@ -138,7 +138,7 @@ function TransactionParts({
           {transaction && record.status === 'PIX_QRCODE_GENERATED' && (
             <PixCode client={client} transaction={transaction} />
           )}
-          <AmountStatement record={record} isMerchants={isMerchants} />
+          <AmountStatement record={record} isMerchantUser={isMerchantUser} />
           {transaction ? <Persons transaction={transaction} /> : <Skeleton height={160} />}
           {transaction && <Refunds refunds={transaction.refunds ?? []} timeline={record.timeline} />}
           {transaction && <Disputes transaction={transaction} />}
@@ -156,13 +156,13 @@ function TransactionParts({
 
 function WithdrawalParts({ client, record }: { client: string; record: ExplainedRecord }) {
   const t = useText(words)
-  const isMerchants = useUser().merchant !== null
+  const isMerchantUser = useUser().merchant !== null
   return (
     <Columns
       left={
         <>
           <WithdrawalReceiver client={client} record={record} />
-          <AmountStatement record={record} isMerchants={isMerchants} />
+          <AmountStatement record={record} isMerchantUser={isMerchantUser} />
         </>
       }
       right={

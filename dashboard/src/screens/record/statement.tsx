@@ -28,7 +28,7 @@ const words = texts({
       returned: 'Returned after a dispute',
       attributionReversed: 'Attribution reversed',
       other: 'Other entries',
-    } satisfies Record<StatementLine, string> as Record<StatementLine, string>,
+    } satisfies Record<StatementLine, string>,
     sentBack: 'Returned by the receiver',
   },
   pt: {
@@ -60,11 +60,11 @@ const words = texts({
 /** What the record added to the merchant's balance or took from it, from the ledger. */
 export function AmountStatement({
   record: { type, amount, statement },
-  isMerchants,
+  isMerchantUser,
 }: {
   record: Pick<ExplainedRecord, 'type' | 'amount' | 'statement'>
   /** Whether the reader belongs to the merchant. */
-  isMerchants: boolean
+  isMerchantUser: boolean
 }) {
   const t = useText(words)
   const format = useFormat()
@@ -86,7 +86,7 @@ export function AmountStatement({
         </Text>
       ) : (
         <Group justify="space-between" pt={8} style={{ borderTop: '1px solid light-dark(#9fb0ab, #55655f)' }}>
-          <Text fw={600}>{isWithdrawal ? t.out : isMerchants ? t.net : t.netOfMerchant}</Text>
+          <Text fw={600}>{isWithdrawal ? t.out : isMerchantUser ? t.net : t.netOfMerchant}</Text>
           <Text fw={700} size="lg" ml="auto" style={{ whiteSpace: 'nowrap' }}>
             {format.money(isWithdrawal ? -statement.net : statement.net)}
           </Text>

@@ -177,7 +177,7 @@ export const words = texts({
       returned: 'O banco devolve por conta própria dez minutos depois',
       contested: 'O pagador contesta (MED) dois dias depois',
       callback_never: 'O banco não notifica: o pagamento é encontrado na lista do banco',
-      callback_twice: 'O banco notifica duas vezes',
+      callback_twice: 'O banco envia uma segunda notificação, em que o pagamento aparece duas vezes',
       callback_late: 'O banco notifica um pouco depois',
       callback_forged: 'Notificações falsas vêm junto com a verdadeira',
     },

@@ -56,7 +56,7 @@ export function EnterOutcome({ withdrawal: { id, amount } }: { withdrawal: Withd
     },
   })
   const { found, endToEndId, reason } = proposing.values
-  const isFound = found === 'notSent' || (found === 'sent' && endToEndId.trim() !== '')
+  const isComplete = found === 'notSent' || (found === 'sent' && endToEndId.trim() !== '')
   return (
     <>
       <Button onClick={() => setOpen(true)}>{t.enter}</Button>
@@ -66,7 +66,7 @@ export function EnterOutcome({ withdrawal: { id, amount } }: { withdrawal: Withd
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         action={proposing}
-        isReady={isFound && reason.trim().length >= 3}
+        isReady={isComplete && reason.trim().length >= 3}
       >
         <Text size="sm">{t.lead(format.money(amount))}</Text>
         <Radio.Group {...proposing.input('found')} label={t.found} required>
