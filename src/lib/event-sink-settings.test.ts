@@ -31,6 +31,7 @@ it('the broker of events has a kind, a name and a destination', () => {
 it.each([
   ...['nats', 'redis://host', 'nats://', 'nats://host?exchange=a', 'amqp://host?subject=a'],
   ...['nats://host?subject=a.>', 'nats://host?subject=', 'nats://host?name=a.b', 'nats://host?user=a'],
+  ...['kafka://host/topic', 'nats://host:4222/subject'],
   ...['kafka://a,', 'kafka://a,b c', 'kafka://a?mechanism=GSSAPI', 'nats://a?mechanism=PLAIN', 'kafka://a?exchange=b'],
   ...[
     'https://mq.example.com/1/guiche',

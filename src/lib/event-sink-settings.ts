@@ -49,6 +49,8 @@ function parseEventSink(text: string): EventSinkSettings | null {
   if (Object.keys(others).length > 0 || !/^[\w-]{1,64}$/.test(name)) return null
   if (!/^[\w-]+(?:\.[\w-]+)*$/.test(destination)) return null
   if (kind === 'sqs' && (url.username !== '' || !/^\/\d+\/[\w-]+(?:\.fifo)?$/.test(url.pathname))) return null
+  // Kafka and NATS have no path: a topic that is written as one would be ignored.
+  if ((kind === 'kafka' || kind === 'nats') && url.pathname.length > 1) return null
   const settings = { kind, name, url: text.replace(/\?.*$/s, ''), destination }
   if (mechanism === undefined) return settings
   const chosen = mechanisms.find((one) => one === mechanism)

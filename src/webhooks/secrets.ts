@@ -104,7 +104,9 @@ function tryUnseal(key: SecretKey, sealed: Buffer): string | null {
   unsealed.set(key, known)
   const name = sealed.toString('latin1')
   try {
-    const secret = known.get(name) ?? unseal(key, 'webhook-secret', sealed)
+    const cached = known.get(name)
+    if (cached !== undefined) return cached
+    const secret = unseal(key, 'webhook-secret', sealed)
     if (known.size >= unsealedMax) known.clear()
     known.set(name, secret)
     return secret
