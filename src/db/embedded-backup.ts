@@ -236,7 +236,8 @@ async function unpack(archive: tar.Extract, folder: string): Promise<BackupManif
       manifest = JSON.parse(await textOf(entry))
       continue
     }
-    if (manifest?.format !== 1 || !/^(?:[\w.-]+\/)*[\w.-]+\/?$/.test(name) || name.split('/').includes('..'))
+    // A name may have any characters: the database's folder may have files that PostgreSQL did not make.
+    if (manifest?.format !== 1 || name.startsWith('/') || name.split('/').includes('..'))
       throw new Error(`it has ${name}`)
     if (type === 'directory') {
       await mkdir(join(folder, name), { mode: 0o700 })

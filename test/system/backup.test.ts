@@ -257,10 +257,13 @@ it('after a restore that was killed once its database was in place, the next sta
   await copyMigrated(original)
   expect(await guiche(original, ['ledger', 'stop', '--reason', 'Ana said so.'])).toMatchObject({ code: 0 })
   const file = join(original, 'guiche.tar.gz')
+  const stray = 'postgres/notes (1).txt'
+  await writeFile(join(original, stray), 'mine')
   expect(await guiche(original, ['backup', file])).toMatchObject({ code: 0 })
   const dataDir = await newDataDir()
   const by = { actor: 'cli:ana' }
   const { startedAt } = await restoreBackup({ dataDir, file, by, log: pino({ level: 'silent' }) })
+  expect(await readFile(join(dataDir, stray), 'utf8'), 'a file that PostgreSQL did not make').toBe('mine')
   for (let starts = 0; starts < 2; starts += 1) {
     const service = await startServiceProcess({ dataDir, port: await findFreePort() })
     await stop(service)
