@@ -255,8 +255,8 @@ async function textOf(entry: AsyncIterable<Buffer>): Promise<string> {
 }
 
 /**
- * The backup has the settings of the database that it was made of. Into its archive, a restored one would write another
- * continuation: the next restore would follow that one.
+ * A backup contains the settings of its original database, the archive command too. If the restored database wrote its
+ * own write-ahead log into the same archive, the next restore would follow that log instead of the original's.
  */
 async function stopArchiving(folder: string): Promise<void> {
   await addSettings(folder, { archive_mode: 'off' })
@@ -266,7 +266,9 @@ async function recoverFrom(
   folder: string,
   { wal, until, user }: { wal: string; until: Date | undefined; user: User | null },
 ): Promise<void> {
-  if (/["'\\%\n]/.test(wal)) throw new Error(`${wal} has a quote, a backslash or a percent sign: use another folder.`)
+  // The shell or PostgreSQL would replace these in the command below, which would then find nothing in the archive.
+  if (/["'`$\\%\n]/.test(wal))
+    throw new Error(`${wal} has a quote, a backtick, a backslash, a percent sign or a dollar sign: use another folder.`)
   // With `until`, PostgreSQL itself refuses an archive that does not reach that far.
   await checkArchive(folder, { wal, user, mustBeWhole: until === undefined })
   await writeFile(join(folder, 'recovery.signal'), '', { flush: true })

@@ -200,9 +200,12 @@ it('a restore that cannot reach the requested time says why and can be repeated'
       .at(-1) ?? ''
   const next = (Number.parseInt(last.slice(16), 16) + 1).toString(16).toUpperCase().padStart(8, '0')
   await rename(join(gap, last), join(gap, last.slice(0, 16) + next))
-  for (const path of [wal, early, closed, gap]) await chmod(path, 0o755)
+  // As a variable of the shell, it would name another folder.
+  const variable = join(original, '$wal')
+  await cp(wal, variable, { recursive: true })
+  for (const path of [wal, early, closed, gap, variable]) await chmod(path, 0o755)
   await chmod(original, 0o711)
-  for (const folder of [wal, early, gap])
+  for (const folder of [wal, early, gap, variable])
     for (const name of await readdir(folder)) await chmod(join(folder, name), 0o644)
   const restore = async (folder: string, ...rest: string[]) =>
     await guiche(dataDir, ['restore', file, '--wal', folder, ...rest])
@@ -216,6 +219,7 @@ it('a restore that cannot reach the requested time says why and can be repeated'
   expect(await restore(closed)).toMatchObject(needsCapability() ? isRefused : cannotRead(closed))
   expect(await restore(early)).toMatchObject({ code: 1, stderr: expect.stringMatching(/has nothing after the backup/) })
   expect(await restore(gap)).toMatchObject({ code: 1, stderr: expect.stringContaining(`${gap} lacks ${last} and has`) })
+  expect(await restore(variable)).toMatchObject({ code: 1, stderr: expect.stringContaining('or a dollar sign: use') })
   const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString()
   expect(await restore(wal, '--until', tomorrow)).toMatchObject({
     code: 1,
