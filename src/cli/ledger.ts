@@ -52,7 +52,7 @@ export function ledgerCommands(program: Command): void {
       const stop = restored ? stopRestored : stopPayouts
       const stopped = await withContext(async (context) => await stop(context, { reason, by: byOf(program) }))
       const { payoutFreeze, isNew } = stopped
-      if (payoutFreeze && !isNew)
+      if (payoutFreeze && !isNew && !restored)
         throw new Error(`Withdrawals and refunds are already frozen, since ${describePayoutFreeze(payoutFreeze)}`)
       print(stopped, { json, shown: { stopped: payoutFreeze?.engagedAt, reason }, note: stopNote })
     })
@@ -74,6 +74,7 @@ export function ledgerCommands(program: Command): void {
         return await releasePayouts(context, {
           breaches: breaches.length,
           isChecked: checked ?? false,
+          engagedAt: engaged.engagedAt,
           by: byOf(program),
         })
       })
@@ -103,9 +104,9 @@ export function ledgerCommands(program: Command): void {
 async function stopRestored({ db, clock }: Pick<Context, 'db' | 'clock'>, { reason, by }: { reason: string; by: By }) {
   return await db.transaction(async (tx) => {
     const now = clock.now()
-    await freezePayoutsAlso(tx, { reason, by, now })
+    const isNew = await freezePayoutsAlso(tx, { reason, by, now })
     await reviewAfterLostCommits(tx, now)
-    return { payoutFreeze: await showPayoutFreeze(tx), isNew: true }
+    return { payoutFreeze: await showPayoutFreeze(tx), isNew }
   })
 }
 

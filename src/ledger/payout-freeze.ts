@@ -40,10 +40,12 @@ export async function freezePayouts(db: Db | Tx, { reason, now }: { reason: stri
 }
 
 /** The same, but this reason is added to that of an active freeze: whoever releases it must know of both. */
-export async function freezePayoutsAlso(tx: Tx, freeze: { reason: string; by: By; now: Date }): Promise<void> {
+export async function freezePayoutsAlso(tx: Tx, freeze: { reason: string; by: By; now: Date }): Promise<boolean> {
+  let isNew = await freezePayouts(tx, freeze)
   // The active freeze may be released between the two statements. Then a new one begins.
-  while (!(await freezePayouts(tx, freeze)) && !(await addFreezeReason(tx, freeze.reason)));
+  while (!isNew && !(await addFreezeReason(tx, freeze.reason))) isNew = await freezePayouts(tx, freeze)
   await recordFreeze(tx, freeze)
+  return isNew
 }
 
 async function recordFreeze(tx: Tx, { reason, by, now }: { reason: string; by: By; now: Date }): Promise<void> {

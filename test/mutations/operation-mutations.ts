@@ -61,8 +61,8 @@ export const operationMutations: Mutation[] = [
     edits: [
       edit(
         'src/ledger/payout-freeze.ts',
-        'while (!(await freezePayouts(tx, freeze)) && !(await addFreezeReason(tx, freeze.reason)));',
-        'if (!(await freezePayouts(tx, freeze))) await addFreezeReason(tx, freeze.reason)',
+        'while (!isNew && !(await addFreezeReason(tx, freeze.reason))) isNew = await freezePayouts(tx, freeze)',
+        'if (!isNew) await addFreezeReason(tx, freeze.reason)',
       ),
     ],
     caughtBy: 'src/ledger/payout-freeze.test.ts',
