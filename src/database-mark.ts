@@ -5,6 +5,7 @@ import { Counter, type Registry } from 'prom-client'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { byService } from './audit/record.ts'
+import { hasCode } from './db/embedded-process.ts'
 import { type Db, isDatabaseUnavailable, onNewConnection, type Tx } from './db/sql.ts'
 import { DatabaseUnavailable } from './db/watched-pool.ts'
 import {
@@ -69,7 +70,7 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
     help: 'How often the database was found to be older than what it had committed',
     registers: [deps.registry],
   })
-  let known = await readKnown(path)
+  let known = await readKnown(path, log)
   let lastTimeline: Timeline | null = null
   const hasTimelines = await canFindTimeline(db, log)
   let running: Promise<void> = Promise.resolve()
@@ -195,8 +196,15 @@ async function recover(
     await enqueueRun(tx, { acquirer: name, window: { from, to: now }, by: byService, now, runAt })
 }
 
-async function readKnown(path: string): Promise<Known | null> {
-  const text = await readFile(path, 'utf8').catch(() => null)
+async function readKnown(path: string, log: Logger): Promise<Known | null> {
+  const text = await readFile(path, 'utf8').catch((error: Error) => {
+    if (!hasCode(error, 'ENOENT'))
+      log.warn(
+        { reason: error.message },
+        'the mark in DATA_DIR cannot be read: this start does not notice lost commits',
+      )
+    return null
+  })
   if (text === null) return null
   try {
     return Value.Parse(KnownFile, JSON.parse(text))

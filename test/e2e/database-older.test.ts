@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -190,8 +190,7 @@ it('notices at its start that the database is older than the file in DATA_DIR', 
     await rm(dataDir, { recursive: true })
   })
   const { db } = database
-  const start = async () => {
-    const log = pino({ level: 'silent' })
+  const start = async (log = pino({ level: 'silent' })) => {
     const acquirers = { all: [{ name: 'a-bank' }] }
     const kept = await keepDatabaseMark({ db, clock: manualClock(), log, registry: new Registry(), acquirers, dataDir })
     await kept.stop()
@@ -235,8 +234,14 @@ it('notices at its start that the database is older than the file in DATA_DIR', 
   await db.query(sql`update database_mark set counter = 0, database_id = gen_random_uuid()`)
   await start()
   expect(await showPayoutFreeze(db)).toBeNull()
-  await writeFile(join(dataDir, 'database-mark.json'), '{')
+  const file = join(dataDir, 'database-mark.json')
+  await writeFile(file, '{')
   await expect(start()).rejects.toThrow(/database-mark\.json is damaged/)
+  await rm(file)
+  await mkdir(file)
+  const lines: string[] = []
+  await start(pino({}, { write: (line) => lines.push(line) }))
+  expect(lines.join('')).toContain('cannot be read: this start does not notice lost commits')
 })
 
 it('notices that the database lacks one of its transactions whose commit was acknowledged', async () => {
