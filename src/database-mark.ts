@@ -22,6 +22,7 @@ import {
 } from './ledger/mark-store.ts'
 import { freezePayoutsAlso, writeLossReason } from './ledger/payout-freeze.ts'
 import type { Clock } from './lib/clock.ts'
+import { createPolling } from './lib/polling.ts'
 import { enqueueRun } from './reconciliation/requested-run.ts'
 import { readListsAgain } from './transactions/cursor-store.ts'
 import { reviewAfterLostCommits } from './withdrawals/store.ts'
@@ -73,7 +74,6 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
   let known = await readKnown(path, log)
   let lastTimeline: Timeline | null = null
   const hasTimelines = await canFindTimeline(db, log)
-  let running: Promise<void> = Promise.resolve()
   let hasWarned = false
   const warnOnce = ({ message }: Error) => {
     if (!hasWarned) log.warn({ reason: message }, 'DATA_DIR is not writable: a restart does not notice lost commits')
@@ -83,17 +83,14 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
   await compare(db)
   await mark()
   onNewConnection(db, compare)
-  const timer = setInterval(() => {
-    running = running.then(mark).catch((error: Error) => log.debug({ reason: error.message }, 'no mark was set'))
-  }, markEveryMs)
-  timer.unref()
-
-  return {
-    async stop() {
-      clearInterval(timer)
-      await running
-    },
-  }
+  const polling = createPolling({
+    isNeeded: () => true,
+    poll: mark,
+    onError: (error) => log.debug({ reason: (error as Error).message }, 'no mark was set'),
+    pauseMs: (tookMs) => Math.max(0, markEveryMs - tookMs),
+  })
+  polling.begin()
+  return { stop: polling.stop }
 
   async function compare(connection: Db): Promise<void> {
     const timeline = await followTimeline(connection)

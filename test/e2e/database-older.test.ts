@@ -244,6 +244,28 @@ it('notices at its start that the database is older than the file in DATA_DIR', 
   expect(lines.join('')).toContain('cannot be read: this start does not notice lost commits')
 })
 
+it('does not mark again and again when it is stopped after all connections were in use for long', async () => {
+  const database = await createTestDatabase()
+  const dataDir = await mkdtemp(join(tmpdir(), 'guiche-mark-'))
+  const { connectionString } = database
+  const db = connect({ connectionString, connectionsMax: 1, waitMs: 2_000, onError: () => {} })
+  cleanups.push(async () => {
+    await db.pool.end()
+    await database.drop()
+    await rm(dataDir, { recursive: true })
+  })
+  let failures = 0
+  const log = pino({ level: 'debug' }, { write: (line) => (failures += line.includes('no mark was set') ? 1 : 0) })
+  const [clock, registry, acquirers] = [manualClock(), new Registry(), { all: [] }]
+  const kept = await keepDatabaseMark({ db, clock, log, registry, acquirers, dataDir })
+  const only = await db.pool.connect()
+  await eventually(() => failures === 2)
+  await kept.stop()
+  only.release()
+  // The mark that was in progress.
+  expect(failures).toBeLessThanOrEqual(3)
+})
+
 it('notices that the database lacks one of its transactions whose commit was acknowledged', async () => {
   const database = await createTestDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'guiche-mark-'))
