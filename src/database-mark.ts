@@ -102,7 +102,7 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
       timeline !== null && lastTimeline !== null && (await isBehind(connection, { xids, lastTimeline, timeline }))
     if (isCounterLower || hasLost) {
       await report(connection, { expected, timeline })
-      // Connections that were opened at the same time compare the same.
+      // Another connection that was opened at the same time may have removed them already.
       if (db.recentXids[0] === xids[0]) db.recentXids.splice(0, xids.length)
     }
     lastTimeline = timeline

@@ -101,8 +101,8 @@ type View = ReturnType<typeof toUserView>
 
 function toLine(user: View) {
   const { email, name, role, merchant, seenAt } = user
-  const own = user.isFactorLocked ? 'locked' : user.hasSecondFactor ? 'yes' : 'no'
-  const secondFactor = user.hasPassword ? own : 'at the provider'
+  const ownFactor = user.isFactorLocked ? 'locked' : user.hasSecondFactor ? 'yes' : 'no'
+  const secondFactor = user.hasPassword ? ownFactor : 'at the provider'
   return { email, name, role, client: merchant?.clientId, secondFactor, state: stateOf(user), seenAt }
 }
 

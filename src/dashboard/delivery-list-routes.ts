@@ -10,7 +10,7 @@ import { eventTypes } from '../webhooks/event-types.ts'
 import { listUndelivered } from '../webhooks/resend-store.ts'
 import { readDeliveries } from './delivery-list.ts'
 import { countedMax, countUndelivered, deliveryTabs } from './delivery-list-store.ts'
-import { ofDays, place } from './list-routes.ts'
+import { clientAndDays, cursors } from './list-routes.ts'
 import { DeliveryCountsView, DeliveryItemsView } from './list-schema.ts'
 import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { deliveriesMs, sumUndelivered } from './system-routes.ts'
@@ -23,8 +23,8 @@ const closed = { additionalProperties: false }
 const failures = problems(401, 403, 404, 422)
 const Page = Type.Object(
   {
-    ...ofDays,
-    ...place,
+    ...clientAndDays,
+    ...cursors,
     tab: Type.Optional(Type.Enum([...deliveryTabs])),
     type: Type.Optional(Type.Enum([...eventTypes])),
     receiver: Type.Optional(Type.String({ pattern: '^https?://[^/]+$', maxLength: 300 })),

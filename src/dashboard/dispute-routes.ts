@@ -19,7 +19,7 @@ import { findOwners } from '../transactions/owner-store.ts'
 import { previewRefund } from '../transactions/refund/preview.ts'
 import { disputeTabs, findListedDisputes, matchingDisputes } from './dispute-list-store.ts'
 import { readPage, toSummary } from './list.ts'
-import { ofDays, place } from './list-routes.ts'
+import { clientAndDays, cursors } from './list-routes.ts'
 import { DisputesView } from './list-schema.ts'
 import { countStatuses } from './list-store.ts'
 import { findShownMerchantId } from './overview-routes.ts'
@@ -109,7 +109,12 @@ export function registerDisputeRoutes(app: Server, deps: Deps): void {
 /** The disputes of one merchant or of all, in tabs. */
 function registerList(app: Server, deps: Deps): void {
   const body = Type.Object(
-    { ...ofDays, ...place, tab: Type.Optional(Type.Enum([...disputeTabs])), isDueSoon: Type.Optional(Type.Boolean()) },
+    {
+      ...clientAndDays,
+      ...cursors,
+      tab: Type.Optional(Type.Enum([...disputeTabs])),
+      isDueSoon: Type.Optional(Type.Boolean()),
+    },
     { additionalProperties: false },
   )
   app.post(

@@ -29,21 +29,21 @@ type Deps = { db: Db; reads: Reads; clock: Clock }
 
 const Day = Type.Optional(Type.String({ format: 'iso-date', minLength: 10, maxLength: 10 }))
 const Cursor = Type.Optional(Type.String({ pattern: cursorPattern }))
-export const place = { after: Cursor, before: Cursor }
-const page = { sort: Type.Optional(Type.Enum([...sorts])), ...place }
+export const cursors = { after: Cursor, before: Cursor }
+const page = { sort: Type.Optional(Type.Enum([...sorts])), ...cursors }
 
-export const ofDays = { clientId: ClientFilter, from: Day, until: Day }
+export const clientAndDays = { clientId: ClientFilter, from: Day, until: Day }
 const closed = { additionalProperties: false }
 /** The filters of the merchants' API without `paymentMethod`, with days instead of moments, and with a payment link. */
 const transactionFilters = {
-  ...ofDays,
+  ...clientAndDays,
   linkId: Type.Optional(Type.String({ format: 'uuid-any' })),
   ...omit(ListTransactionsQuery.properties, 'startDate', 'endDate', 'page', 'perPage', 'cursor', 'paymentMethod'),
 }
 const TransactionFilters = Type.Object(transactionFilters, closed)
 const TransactionPage = Type.Object({ ...transactionFilters, ...page }, closed)
 const withdrawalFilters = {
-  ...ofDays,
+  ...clientAndDays,
   ...omit(ListWithdrawalsQuery.properties, 'startDate', 'endDate', 'page', 'perPage', 'cursor'),
 }
 const WithdrawalFilters = Type.Object(withdrawalFilters, closed)

@@ -76,8 +76,8 @@ type Summary = {
 }
 
 /**
- * The counts of the tabs, and the sums of the chosen statuses. `counted` are their sums by the counts of days, which are
- * exact for any number of rows, but know no fees and refunds.
+ * The counts of the tabs, and the sums of the chosen statuses. `counted`: the same sums by the daily counts, which are
+ * exact for any number of rows, but do not include fees and refunds.
  */
 export function toSummary(
   counts: StatusCount[],

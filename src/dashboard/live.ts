@@ -12,10 +12,10 @@ const pollEveryMs = 500
 const shareOfTime = 1 / 20
 /** How often it is checked whether the sessions of open streams have ended. Every request checks its own anyway. */
 const sessionsEveryMs = 2_000
-/** A tenth of the connections that a process accepts; a person with more open tabs refreshes the others regularly. */
+/** A tenth of the connections that a process accepts. A person's tabs above the limit refresh regularly instead. */
 const limitsDefault = { totalMax: 1_000, perKeyMax: 20 }
 /** About 12 kB. Whoever sees more changes at once is notified that there are more. */
-const groupsMax = 50
+const changesMax = 50
 
 type Deps = {
   db: Db
@@ -112,10 +112,10 @@ function notify(one: Open, changes: ReadChange[]): void {
     return
   }
   const message: Changed = {
-    changes: seen.slice(0, groupsMax).map(({ kind, clientId, status, count, records }) => ({
+    changes: seen.slice(0, changesMax).map(({ kind, clientId, status, count, records }) => ({
       ...{ kind, clientId, status, count, records },
     })),
-    isMore: seen.length > groupsMax,
+    isMore: seen.length > changesMax,
   }
   stream.send(`event: changed\ndata: ${JSON.stringify(message)}\n\n`)
 }

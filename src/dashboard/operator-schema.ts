@@ -22,7 +22,7 @@ const ClientName = Type.Object({ clientId: Text, name: Text })
 
 // ——— System and audit log
 
-/** `reasons` are those of `reason`. The code is null if a person wrote it; `at` is the moment that it names. */
+/** A part of `reason`. The code is null if a person wrote it; `at` is the moment that it names. */
 const FreezeReasonView = Type.Object({ text: Text, code: OrNull(Type.Enum([...freezeReasonCodes])), at: OrNull(Time) })
 const PayoutFreeze = OrNull(
   Type.Object({ reason: Text, reasons: Type.Array(FreezeReasonView), engagedAt: Time, needsDataLossChecks: Flag }),
@@ -252,6 +252,7 @@ export const ClosedDayView = Type.Object({
   ledgerSide: Type.Object({ ...moved, payoutsReturned: Sum, corrections: Sum }),
   /** By the acquirer's own time. `fees` is null where it does not report them. */
   acquirerSide: Type.Object({ ...moved, fees: OrNull(Cents) }),
+  /** Payments that the acquirer dates on this day, whenever they were posted. */
   dated: Sum,
   former: OrNull(Type.Object({ version: Count, sha256: Text })),
   /** The changes since the previous version; null in the first. */

@@ -31,13 +31,13 @@ const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 const formats: ReportFormat[] = ['csv', 'excel', 'ofx', 'pdf']
 const writing = { access: { permission: 'report.write' } } as const
 
-/** Reports that are sent by e-mail: of a merchant, or of the operator if its users name none. */
+/** Reports that are sent by e-mail: of a merchant, or the operator's own if its user names no client. */
 export function registerReportScheduleRoutes(app: Server, deps: Deps): void {
   const { db } = deps
   app.get(
     '/dashboard/api/report/schedule',
     {
-      // It names people, who are chosen as recipients.
+      // The response names the people who may be recipients, so reading it needs the same permission.
       config: writing,
       schema: {
         hide: true,

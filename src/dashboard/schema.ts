@@ -55,8 +55,8 @@ const RankedMerchantView = Type.Object({
 export const OverviewView = Type.Object({
   today: FiguresView,
   /**
-   * The seven days before, oldest first, as they were at the same time of day, `until`: without what happened to their
-   * charges later. Null shortly after midnight, until yesterday's per-minute totals are written.
+   * The seven days before, oldest first, each up to the same time of day (`until`): what happened to its charges later
+   * is left out. Null shortly after midnight, until yesterday's per-minute totals are written.
    */
   sameTime: OrNull(Type.Array(Type.Object({ day: Text, ...figures }))),
   /** The minute to which the days are compared. */
@@ -245,14 +245,14 @@ export const WithdrawalView = Type.Object({
    * operator's users.
    */
   requestedBy: OrNull(Text),
-  isOperators: Flag,
-  /** The operator's staff requested it, or may have: with a secret or an account that they had just created. */
-  isThroughOperators: Flag,
+  /** A user of the operator requested it; `isThroughOperators`: or may have, with a secret or account just created. */
+  ...{ isOperators: Flag, isThroughOperators: Flag },
   /** Nobody approves their own request. */
   isOwn: Flag,
   /** Why this user cannot approve it. */
   obstacle: OrNull(Type.Enum([...obstacleCodes])),
   approvalAbove: OrNull(Cents),
+  /** Of a duplicate: the withdrawal before it of the same amount to the same key. */
   earlier: OrNull(Type.Object({ id: Text, status: Text, createdAt: Time })),
   /** Only for whoever decides: a person has to enter the outcome, and what is proposed as the outcome. */
   ...{ needsOutcome: Flag, proposal: OrNull(ProposalView) },

@@ -76,7 +76,7 @@ export async function writeBackup({
     await rm(partial, { force: true })
     throw error
   } finally {
-    // It also ends the backup of a session that failed, and drops the slot.
+    // With the session, PostgreSQL also ends a backup that failed, and drops the slot.
     await client.end()
   }
 }
@@ -160,7 +160,7 @@ const chunkBytes = 1 << 20
 async function copy(source: Awaited<ReturnType<typeof open>>, entry: Writable, size: number): Promise<void> {
   for (let left = size; left > 0; ) {
     const chunk = Buffer.alloc(Math.min(left, chunkBytes))
-    // What a file has lost since is zeros.
+    // Where the file has become shorter meanwhile, the chunk keeps its zeros.
     await source.read(chunk)
     left -= chunk.length
     if (!entry.write(chunk)) await once(entry, 'drain')
@@ -226,7 +226,7 @@ async function extract(file: string, folder: string): Promise<BackupManifest> {
   throw new Error(`${file} is not a complete backup of Guichê${reason}.`)
 }
 
-/** Null if the archive is not a backup or has no end. */
+/** Null if the archive is empty or lacks its last entry. */
 async function unpack(archive: tar.Extract, folder: string): Promise<BackupManifest | null> {
   let manifest: BackupManifest | null = null
   let isComplete = false
@@ -324,7 +324,7 @@ function findMissing(later: string[], { last, size }: { last: string; size: numb
   return last.slice(0, 8) + toHex(Math.floor(missing / perName)) + toHex(missing % perName)
 }
 
-/** The names of segments, and of the files that say where one continuation of the log leaves another. */
+/** A shell script that lists the segments and the timeline history files, and reports those that it may not read. */
 const listReadable =
   'cd "$0" && for name in ???????????????????????? *.history; do test -r "$name" || test ! -e "$name" || echo "no permission for $name" >&2; echo "$name"; done'
 

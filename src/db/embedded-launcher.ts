@@ -70,8 +70,9 @@ function openToAll(native: string): void {
 }
 
 /**
- * Tries the ways to run PostgreSQL in order: go to the data folder, write there, run the program. Which one works
- * depends on the permissions of every parent folder, on capabilities and on installed tools. A try costs 5 ms.
+ * Tries the ways to run PostgreSQL in order. A try enters the data folder, checks that it is writable, and runs the
+ * program. Which one works depends on the permissions of every parent folder, on capabilities and on installed tools. A
+ * try costs 5 ms.
  */
 export async function findLauncher(options: {
   binaries: string
@@ -94,8 +95,8 @@ export async function findLauncher(options: {
 /**
  * `--pdeathsig` stops PostgreSQL when our process is killed. When we run as root, a folder above the programs or the
  * data may be closed to PostgreSQL's user (root's home, `mktemp -d`), so a capability to pass through folders is
- * needed. The first one only allows reading; containers usually lack it and have the second. Without `no_setuid_fixup`,
- * access(2) would ignore both.
+ * needed. `dac_read_search` only allows reading; containers usually lack it and have `dac_override`. Without
+ * `no_setuid_fixup`, access(2) would ignore both.
  */
 function prefixes(user: User | null): string[][] {
   const setpriv = ['setpriv', '--pdeathsig', 'INT']
@@ -118,7 +119,7 @@ function prefixes(user: User | null): string[][] {
 export function toCommand(launcher: Launcher, program: string, args: string[]) {
   const [command = program, ...rest] = [...launcher.prefix, program, ...args]
   const environment = { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' }
-  // setpriv changes the user itself, because the capabilities must not be lost before.
+  // setpriv changes the user. If spawn did, the capabilities would be lost before setpriv could pass them on.
   const user = launcher.prefix.length === 0 && launcher.user !== null ? launcher.user : {}
   const options: SpawnOptions = { cwd: '/', env: environment, ...user }
   return { command, args: rest, options }
