@@ -27,7 +27,8 @@ import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock }
 
-const Day = Type.Optional(Type.String({ format: 'iso-date', minLength: 10, maxLength: 10 }))
+/** From the year 1000 on, as `isDay`. */
+const Day = Type.Optional(Type.String({ format: 'iso-date', pattern: '^[1-9]', minLength: 10, maxLength: 10 }))
 const Cursor = Type.Optional(Type.String({ pattern: cursorPattern }))
 export const cursors = { after: Cursor, before: Cursor }
 const page = { sort: Type.Optional(Type.Enum([...sorts])), ...cursors }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dayBefore, dayOf, nextDay, windowOf } from './brasilia.ts'
+import { dayBefore, dayOf, isDay, nextDay, windowOf } from './brasilia.ts'
 
 const hours = ({ from, to }: { from: Date; to: Date }) => (to.getTime() - from.getTime()) / 3_600_000
 
@@ -11,6 +11,11 @@ describe('a day in Brasília time', () => {
     })
     expect(dayOf(new Date('2026-11-21T02:59:59.999Z'))).toBe('2026-11-20')
     expect(dayOf(new Date('2026-11-21T03:00:00.000Z'))).toBe('2026-11-21')
+  })
+
+  it('is one of the calendar, from the year 1000 on', () => {
+    const days = ['2024-02-29', '2026-02-29', '2026-02-30', '2026-13-01', '1000-01-01', '0000-12-31', '2026-1-1']
+    expect(days.filter(isDay)).toEqual(['2024-02-29', '1000-01-01'])
   })
 
   it('had 23 and 25 hours while there was daylight saving time, and begins where the one before ends', () => {

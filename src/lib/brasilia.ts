@@ -45,9 +45,12 @@ export function dayOf(at: Date): string {
   return toWallTime(at).toISOString().slice(0, 10)
 }
 
-/** Whether it is a day of the calendar, such as 2026-11-20. `Date.parse` alone takes 2026-02-30 for a day in March. */
+/**
+ * Whether it is a day of the calendar, such as 2026-11-20. `Date.parse` alone takes 2026-02-30 for a day in March.
+ * Years begin at 1000: PostgreSQL has no year 0000, and queries also read the days around.
+ */
 export function isDay(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && dayBefore(nextDay(text)) === text
+  return /^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && dayBefore(nextDay(text)) === text
 }
 
 /** From the first moment of a day to that of the next: 23 or 25 hours on the days when the clocks change. */

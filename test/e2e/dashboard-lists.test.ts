@@ -159,6 +159,10 @@ describe('the lists', () => {
     }
     const none = await admin.call<Summary>('/dashboard/api/list/transaction/summary', { body: { from: day(2) } })
     expect(none.body).toMatchObject({ counts: [], count: 0, amount: 0, refunded: 0 })
+    for (const from of ['0999-12-31', '1000-01-01'])
+      expect((await admin.call('/dashboard/api/list/transaction/summary', { body: { from } })).status).toBe(
+        from === '0999-12-31' ? 422 : 200,
+      )
     const partly = await admin.call<Listed>('/dashboard/api/list/transaction', { body: { id: first?.id } })
     expect(partly.body.data).toMatchObject([{ status: 'PAID', refunded: 400 }])
   })
