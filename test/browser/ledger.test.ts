@@ -213,8 +213,15 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
 
   it('sets a fee, and a merchant’s users read their statement', async () => {
     const { page, go } = desktop
+    const change = page.getByRole('button', { name: 'Change the fee: each withdrawal' })
+    // Fees that could not be read are not shown as none.
+    await page.route('**/dashboard/api/fee?*', async (route) => await route.abort())
     await go(`/ledger?client=${service.sandbox.clientId}`)
-    await page.getByRole('button', { name: 'Change the fee: each withdrawal' }).click()
+    await page.getByRole('alert').getByRole('button', { name: 'Try again' }).waitFor()
+    expect([await page.getByText('no fee').count(), await change.isDisabled()]).toEqual([0, true])
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await change.click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Fixed amount').fill('1.50')
     await dialog.getByLabel('Percentage of the amount').fill('0.90')
@@ -222,7 +229,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await page.keyboard.press('Enter')
     await page.getByText('R$1.50 + 0.9%', { exact: true }).waitFor()
     service.clock.advance(1_000)
-    await page.getByRole('button', { name: 'Change the fee: each withdrawal' }).click()
+    await change.click()
     await dialog.getByLabel('Fixed amount').fill('1.75')
     await page.keyboard.press('Enter')
     await page.getByText('R$1.75 + 0.9%', { exact: true }).waitFor()

@@ -121,9 +121,8 @@ export function FeeRules({ client }: { client: string }) {
               <Text size="sm" fw={600}>
                 {t.operations[operation]}
               </Text>
-              {fees.isPending ? (
-                <Skeleton height={18} w={180} />
-              ) : (
+              {fees.isPending && <Skeleton height={18} w={180} />}
+              {fees.data && (
                 <Text size="sm">
                   <RuleText rule={rule ?? nothing} />
                 </Text>
@@ -148,7 +147,7 @@ export function FeeRules({ client }: { client: string }) {
                 variant="subtle"
                 onClick={() => setChanged(operation)}
                 aria-label={t.changeOf(t.operations[operation] ?? '')}
-                disabled={fees.isPending}
+                disabled={!fees.data}
                 style={{ flexShrink: 0 }}
               >
                 {t.change}
@@ -178,14 +177,14 @@ function ChangeRule({
 }: {
   client: string
   operation: Operation
-  /** Null if there is none. */
+  /** Null if the operation has no fee yet. */
   rule: FeeView | null
   onClose: () => void
 }) {
   const t = useText(words)
   const { language } = useLanguage()
   const queries = useQueryClient()
-  // As it was when the dialog opened: the service refuses the change if another rule is valid by now.
+  // Of the rule that was in force when the dialog opened: if there is another by now, the service refuses the change.
   const [validFrom] = useState(rule?.validFrom ?? null)
   const save = useMutationForm({
     initialValues: fromRule(rule ?? nothing),
@@ -228,7 +227,10 @@ function ChangeRule({
   )
 }
 
-/** The inputs of a rule. `basisPoints` is a percentage, and text while it is typed. An empty amount is null. */
+/**
+ * The inputs of a rule. `basisPoints` has the name of the request's field, so that its errors are shown beside it, but
+ * is a percentage, and text while it is typed. An empty amount is null.
+ */
 type RuleInputs = Omit<Rule, 'fixed' | 'basisPoints' | 'minimum'> & {
   fixed: number | null
   basisPoints: number | string
