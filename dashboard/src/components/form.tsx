@@ -68,6 +68,8 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
   return {
     isPending: sending.isPending,
     isSuccess: sending.isSuccess,
+    /** Whether the service has accepted the values as they are now. */
+    isSaved: sending.isSuccess && sending.variables === form.values,
     data: sending.data,
     error: hasNotice ? sending.error : null,
     mutate: () => sending.mutate(form.getValues()),

@@ -16,7 +16,7 @@ import {
   TextInput,
 } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { fieldErrorsOf, request, withQuery } from '../../api.ts'
 import { RequireMerchant } from '../../components/choose-merchant.tsx'
 import { CopyAction } from '../../components/copy.tsx'
@@ -59,7 +59,7 @@ function Branding({ client }: { client: string }) {
 function BrandingForm({ client, path, branding }: { client: string; path: string; branding: BrandingView }) {
   const t = useText(words)
   const queries = useQueryClient()
-  // Of the version that the user has read: a newer one is not overwritten.
+  // Of the version that the form shows: if there is a newer one, the service refuses the change.
   const [changedAt, setChangedAt] = useState(branding.changedAt)
   const saving = useMutationForm({
     initialValues: {
@@ -90,7 +90,7 @@ function BrandingForm({ client, path, branding }: { client: string; path: string
             <Button type="submit" loading={saving.isPending}>
               {t.save}
             </Button>
-            {saving.isSuccess && (
+            {saving.isSaved && (
               <Text size="sm" role="status">
                 {t.saved}
               </Text>
@@ -155,6 +155,7 @@ function BrandingForm({ client, path, branding }: { client: string; path: string
 function LogoInput({ logo, onChange }: { logo: string | null; onChange: (logo: string | null) => void }) {
   const t = useText(words)
   const [isTooLarge, setTooLarge] = useState(false)
+  const reset = useRef<() => void>(null)
   const read = useMutation({
     mutationFn: toLogo,
     onMutate: () => setTooLarge(false),
@@ -172,7 +173,15 @@ function LogoInput({ logo, onChange }: { logo: string | null; onChange: (logo: s
         {logo !== null && (
           <Image src={logo} alt={t.logo} w="auto" mah={56} maw={200} fit="contain" style={{ background: '#fff' }} />
         )}
-        <FileButton onChange={(file) => file && read.mutate(file)} accept="image/png,image/jpeg,image/webp">
+        <FileButton
+          accept="image/png,image/jpeg,image/webp"
+          resetRef={reset}
+          onChange={(file) => {
+            if (file) read.mutate(file)
+            // The same file can be chosen again.
+            reset.current?.()
+          }}
+        >
           {(props) => (
             <Button {...props} variant="default" size="xs" loading={read.isPending}>
               {t.choose}
