@@ -26,12 +26,8 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await fund(service, 5_000_000)
     await setFixedFee(service, 'withdrawal', 150)
     await setFixedFee(service, 'refund', 30)
-    await setWithdrawalLimits(service, {
-      by: { actor: 'cli:test' },
-      merchantId,
-      perDay: 2_000_000,
-      approvalAbove: 100_000,
-    })
+    const limits = { perDay: 2_000_000, approvalAbove: 100_000 }
+    await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, ...limits })
     const invite = async (role: string, appearance: Partial<Appearance>) => {
       const email = await inviteUser(service, { role, merchantId: role === 'owner' ? merchantId : null })
       const opened = await visit(browser, appearance)
@@ -376,7 +372,18 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await checkScreenAtEachSize('withdrawals')
     await go('/disputes?status=all')
     await checkScreenAtEachSize('disputes')
+    // More disputes than are counted: their number is not known.
+    await service.db.pool.query(`
+      insert into disputes (merchant_id, id, transaction_id, acquirer, amount, state, opened_at, finished_at)
+      select merchant_id, gen_random_uuid(), id, acquirer, 1, 'canceled', now(), now()
+      from transactions, generate_series(1, 10001) where id = '${paidId}'`)
+    await go('/disputes?status=won')
+    await page.getByRole('tab', { name: 'All 10,000+' }).waitFor()
+    expect(await page.getByText(/ in all$/).count()).toBe(0)
+    await service.db.pool.query('delete from disputes where amount = 1')
     await page.getByRole('button', { name: 'Record a dispute' }).click()
+    await dialogOf(page).getByLabel('Transaction id').fill(sentId)
+    await dialogOf(page).getByText('This is the id of a withdrawal').waitFor()
     await dialogOf(page).getByLabel('Transaction id').fill(paidId)
     await dialogOf(page).getByText('R$25.90 for Sandbox').waitFor()
     await checkScreenAtEachSize('dispute-record')

@@ -32,7 +32,7 @@ const tabs: Tab[] = [
   { name: 'lost', statuses: ['lost'] },
 ]
 
-/** The disputes of a merchant, or of all merchants for the operator. The first tab has those without a sent defence. */
+/** The disputes of a merchant, or of all merchants for the operator. */
 export default function Disputes() {
   const t = useText(words)
   const may = useMay()
@@ -124,7 +124,7 @@ function Rows({
     <CursorList
       list={list}
       filters={filters}
-      total={counts.reduce((sum, { count }) => sum + count, 0)}
+      total={list.data?.isMore ? null : counts.reduce((sum, { count }) => sum + count, 0)}
       live={{ root: 'disputes', kind: 'dispute' }}
       label={t.title}
       keyOf={({ id }) => id}
@@ -189,7 +189,7 @@ function Rows({
   )
 }
 
-/** Who disputes it, and the bank's reason. */
+/** The payer, and the reason that the payer's bank gave. */
 function Claim({ of: { payerName, reason } }: { of: ListedDispute }) {
   return (
     <>
@@ -203,7 +203,7 @@ function Claim({ of: { payerName, reason } }: { of: ListedDispute }) {
   )
 }
 
-/** What is disputed, and the part of it that was returned or, if not all of it is blocked, the part that is. */
+/** The disputed amount, and below it the part that was returned, or the part that is blocked if it is not all. */
 function Amounts({ of: { amount, blocked, returned, state } }: { of: ListedDispute }) {
   const t = useText(words)
   const format = useFormat()

@@ -14,7 +14,7 @@ import { words } from './text.ts'
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-/** Records a dispute manually, after showing whose payment it is. */
+/** Records a dispute manually. Shows first whose payment it is. */
 export function EnterDispute({
   newId,
   onEntered,
@@ -73,11 +73,11 @@ export function EnterDispute({
         label={t.transactionId}
         required
         data-autofocus
-        error={found.error ? sentence(found.error) : idInput.error}
+        error={found.error ? sentence(found.error) : found.data && !record ? t.notTransaction : idInput.error}
       />
       {record && (
         <Text size="sm" component="div">
-          {t.find(format.money(record.amount), nameOf(record.clientId))} <Status of={record.status} />
+          {t.paymentOf(format.money(record.amount), nameOf(record.clientId))} <Status of={record.status} />
         </Text>
       )}
       <MoneyInput {...entering.input('amount')} label={t.part} description={t.partHint} />
