@@ -33,11 +33,11 @@ function MonthOf({ client }: { client: string }) {
   const { language } = useLanguage()
   const filters = useFilters()
   const months = lastMonths()
-  // An accountant closes the month before this one. The address may have anything.
+  // What the address says may be any text. The default is the previous month, which an accountant closes now.
   const chosen = filters.get('month')
   const month = isMonth.test(chosen) ? chosen : (months[1] ?? '')
   const period = { from: `${month}-01`, until: lastDayOf(month) }
-  const by = filters.get('by') || 'posted'
+  const by = Object.keys(t.reportDates).find((date) => date === filters.get('by')) ?? 'posted'
   const figures = useQuery({
     queryKey: ['month', client, month],
     queryFn: async () =>
