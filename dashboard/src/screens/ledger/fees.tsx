@@ -184,7 +184,7 @@ function ChangeRule({
   const t = useText(words)
   const { language } = useLanguage()
   const queries = useQueryClient()
-  // Of the rule that was in force when the dialog opened: if there is another by now, the service refuses the change.
+  // It names the rule of when the dialog opened: if another one is in force by now, the service refuses the change.
   const [validFrom] = useState(rule?.validFrom ?? null)
   const save = useMutationForm({
     initialValues: fromRule(rule ?? nothing),

@@ -243,7 +243,7 @@ function useEntryLink(client: string, entries: StatementEntry[]): (entry: Statem
   }
 }
 
-/** The days of the filters. An accounting program takes a period: without filters, the last 31 days. */
+/** The first and the last day of the OFX file, which needs both. If the filters have no first day, it has 31 days. */
 function toPeriod(filters: ReturnType<typeof useFilters>): { from: string; until: string } {
   const chosen = periodOf(filters)
   const until = chosen.until ?? todayInBrasilia()

@@ -14,7 +14,7 @@ import { words } from './text.ts'
 
 type Props = {
   client: string
-  /** Null: a new one. */
+  /** Null: the form creates a link. */
   link: LinkDetailResponse | null
   onClose: () => void
   onSaved: (link: LinkDetailResponse) => void
@@ -33,7 +33,7 @@ export function LinkForm({ client, link, onClose, onSaved }: Props) {
 function Fields({ client, link, onClose, onSaved }: Props) {
   const t = useText(words)
   const queries = useQueryClient()
-  // As it was when the form opened: the service refuses the change if `changedAt` is different by now.
+  // `changedAt` is of the version that the form shows: if there is a newer one, the service refuses the change.
   const [{ id, changedAt }] = useState(() => link ?? { id: newUuid(), changedAt: null })
   const action = useMutationForm({
     initialValues: toValues(link),
@@ -50,7 +50,7 @@ function Fields({ client, link, onClose, onSaved }: Props) {
   })
   const { kind, title, amount, hasStaticCode } = action.values
   const isReady = title.trim() !== '' && (kind === 'open' || amount !== null)
-  // The amount is in the code, which may be printed.
+  // The static code contains the amount, and may be printed: the amount can no longer change.
   const isPrinted = link?.hasStaticCode ?? false
   return (
     <ActionForm
@@ -148,7 +148,7 @@ export function toBody(values: ReturnType<typeof toValues>): object {
     amount: isOpen ? null : values.amount,
     amountMin: isOpen ? values.amountMin : null,
     amountMax: isOpen ? values.amountMax : null,
-    // What is no number is sent as it is, so that the service says so beside the field.
+    // A text that is not a number is sent as it is: the service refuses it, and the error is shown beside the field.
     stock: hasStaticCode || stock.trim() === '' ? null : (toNumber(stock) ?? stock),
     expiresAt: hasStaticCode ? null : (dayEnd(expiresAt) ?? null),
     ...(slug.trim() !== '' && { slug: slug.trim() }),

@@ -17,7 +17,7 @@ import { words } from './text.ts'
 
 type Words = (typeof words)['en']
 
-/** All that an accountant needs of one month: its figures, its fees, and its files. */
+/** What an accountant needs for one month: its figures, its fees and its files. */
 export default function Month() {
   const t = useText(words)
   return <RequireMerchant title={t.title}>{(client) => <MonthOf client={client} />}</RequireMerchant>
@@ -142,7 +142,7 @@ function Files({ linkTo }: { linkTo: (file: string, more: Record<string, string>
 
 type GroupName = keyof Words['groups']
 
-/** The kinds of entries by what a merchant calls them. All others are shown together. */
+/** The line of the summary to which each kind of entry belongs. All other kinds are in the line `others`. */
 const groupOf: Record<string, GroupName> = {
   payment: 'payments',
   ...{ fee: 'fees', fee_returned: 'fees', fee_return_reversed: 'fees' },

@@ -24,7 +24,7 @@ const formatsOf: Record<string, readonly ['csv' | 'excel' | 'ofx' | 'pdf', ...('
   closed_day: ['pdf'],
 }
 
-/** Reports by e-mail: of a merchant, or the operator's own closed days (null). */
+/** The reports that are sent by e-mail: those of a merchant, or of closed days for the operator if `client` is null. */
 export function Schedules({ client }: { client: string | null }) {
   const t = useText(words)
   const may = useMay()
@@ -76,16 +76,16 @@ function Line({ of: schedule, client }: { of: Schedule; client: string | null })
   const t = useText(words)
   const m = useText(monthWords)
   const format = useFormat()
-  const changed = useChanged(client)
+  const refresh = useRefresh(client)
   const [isRemoving, setRemoving] = useState(false)
   const path = withQuery(`/report/schedule/${schedule.id}`, { clientId: client })
   const pausing = useMutation({
     mutationFn: async () => await request('PATCH', path, { isPaused: !schedule.isPaused }),
-    onSuccess: changed,
+    onSuccess: refresh,
   })
   const removing = useMutation({
     mutationFn: async () => await request('DELETE', path),
-    onSuccess: changed,
+    onSuccess: refresh,
   })
   const formats: Record<string, string> = m.formats
   const name = `${t.reports[schedule.report] ?? schedule.report} (${formats[schedule.format] ?? schedule.format})`
@@ -142,7 +142,7 @@ function Line({ of: schedule, client }: { of: Schedule; client: string | null })
   )
 }
 
-/** What became of the last period. */
+/** Whether the report of the last period was sent. */
 function Last({ of: last }: { of: Schedule['last'] }) {
   const t = useText(words)
   const format = useFormat()
@@ -181,7 +181,7 @@ function Add({
   const t = useText(words)
   const m = useText(monthWords)
   const { language } = useLanguage()
-  const changed = useChanged(client)
+  const refresh = useRefresh(client)
   const reports = client === null ? ['closed_day'] : ['transactions', 'withdrawals', 'statement', 'fees']
   const adding = useMutationForm({
     initialValues: {
@@ -195,7 +195,7 @@ function Add({
       await request('POST', withQuery('/report/schedule', { clientId: client }), { ...values, language, id: newId }),
     onSuccess: async () => {
       onAdded()
-      await changed()
+      await refresh()
       onClose()
     },
   })
@@ -252,7 +252,7 @@ function Add({
   )
 }
 
-function useChanged(client: string | null) {
+function useRefresh(client: string | null) {
   const queries = useQueryClient()
   return async () => await queries.invalidateQueries({ queryKey: ['report-schedules', client] })
 }

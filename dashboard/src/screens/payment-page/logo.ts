@@ -1,12 +1,12 @@
 /** The service refuses larger ones: `logoBytesMax` in src/branding/png.ts. */
 const bytesMax = 12 * 1024
-/** The sizes to try: twice the size on the page, for sharp screens, down to that size. */
+/** The sizes to try: first twice the size on the page, for high-resolution screens, and last that size itself. */
 const boxes = [1, 0.8, 0.6, 0.5].map((part) => ({ width: 400 * part, height: 112 * part }))
 
 /**
  * The image as a PNG in base64, as large as it may be. A canvas writes only pixels, no metadata.
  *
- * @returns null if it is too large even in the size of the page, or the browser cannot draw it
+ * @returns null if it is too large even at the size on the page, or the browser cannot draw it
  * @throws if the browser cannot read the file
  */
 export async function toLogo(file: Blob): Promise<string | null> {

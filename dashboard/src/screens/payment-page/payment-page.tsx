@@ -59,7 +59,7 @@ function Branding({ client }: { client: string }) {
 function BrandingForm({ client, path, branding }: { client: string; path: string; branding: BrandingView }) {
   const t = useText(words)
   const queries = useQueryClient()
-  // Of the version that the form shows: if there is a newer one, the service refuses the change.
+  // The time of the version that the form shows: if there is a newer one, the service refuses the change.
   const [changedAt, setChangedAt] = useState(branding.changedAt)
   const saving = useMutationForm({
     initialValues: {

@@ -32,7 +32,7 @@ export function Preview({ branding: { color, shades }, logo }: { branding: Brand
               )}
               <Stack gap={4} p="sm" style={{ background: shown.card, color: shown.text, borderRadius: 12 }}>
                 <Text size="sm" fw={600} style={{ color: shown.color }}>
-                  {t.payTo}
+                  {t.payWithPix}
                 </Text>
                 <Text fw={700} size="lg">
                   {format.money(2590)}

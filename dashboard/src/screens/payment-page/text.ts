@@ -33,7 +33,7 @@ export const words = texts({
     save: 'Save',
     saved: 'Saved. The page now has the new appearance.',
     preview: 'Preview',
-    payTo: 'Pay with Pix',
+    payWithPix: 'Pay with Pix',
     copy: 'Copy the Pix code',
   },
   pt: {
@@ -65,7 +65,7 @@ export const words = texts({
     save: 'Salvar',
     saved: 'Salvo. A página já está com a nova aparência.',
     preview: 'Prévia',
-    payTo: 'Pague com Pix',
+    payWithPix: 'Pague com Pix',
     copy: 'Copiar código Pix',
   },
 })

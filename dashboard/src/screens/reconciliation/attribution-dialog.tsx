@@ -8,7 +8,7 @@ import { useText } from '../../text.ts'
 import type { AttributionPreview, PaymentView } from '../../types.ts'
 import { words } from './suspense-text.ts'
 
-/** Shows which charge becomes paid, by how much and by whom, and attributes the payment once confirmed. */
+/** Shows the charge, the amount and the payer, and attributes the payment to the charge once that is confirmed. */
 export function AttributionDialog({
   payment,
   transactionId,
@@ -66,7 +66,7 @@ function TransactionSummary({
     [t.customer, transaction.customerName],
     [t.code, transaction.externalCode],
     [t.amount, format.money(transaction.amount)],
-    [t.order, transaction.id],
+    [t.charge, transaction.id],
   ].filter(([, value]) => value !== null)
   return (
     <>
