@@ -7,7 +7,8 @@ import { inviteUser as inviteTeammate } from '../../src/users/manage.ts'
 import { chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
 import { chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { inviteUser, password, signIn } from '../support/users.ts'
+import { findSandboxMerchant, inviteUser, openBrowser, password, signIn } from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
 
 describe.skipIf(chromiumPath === null)('an operator', () => {
   let service: TestService
@@ -84,10 +85,19 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     expect(pageErrors).toEqual([])
   })
 
-  it('adds a second factor, which the next sign-in requires', async () => {
+  it('changes the password, and adds a second factor, which the next sign-in requires', async () => {
     const email = await inviteUser(service, { role: 'finance' })
     const { page, close } = await visit(browser)
     await signIn(page, service, email, '/account')
+    const endOthers = page.getByRole('button', { name: 'End all other sessions' })
+    await endOthers.waitFor()
+    await page.getByLabel('Current password').fill(password)
+    await page.getByLabel('New password').fill(password)
+    await page.getByRole('button', { name: 'Change password' }).click()
+    await endOthers.waitFor({ state: 'detached' })
+    await openBrowser(service, { email, password })
+    await page.reload()
+    await endOthers.waitFor()
     await page.getByRole('button', { name: 'Add a second factor' }).click()
     await page.getByRole('dialog').getByLabel('Current password').fill(password)
     await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
@@ -97,6 +107,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await page.getByLabel('Code').fill(code())
     await page.getByRole('button', { name: 'Turn on' }).click()
     await page.getByText('The second factor is on.').waitFor()
+    await endOthers.waitFor({ state: 'detached' })
     await close()
     service.clock.advance(60_000)
     const again = await visit(browser)

@@ -36,13 +36,17 @@ export default function Account() {
   )
 }
 
+const ownSessions = { queryKey: ['own-sessions'] }
+
 function Password() {
   const t = useText(words)
+  const queries = useQueryClient()
   const change = useMutationForm({
     initialValues: { current: '', password: '' },
     send: async (values) => await request('PUT', '/password', values),
-    onSuccess: () => {
+    onSuccess: async () => {
       change.clear()
+      await queries.invalidateQueries(ownSessions)
     },
   })
   return (
@@ -81,7 +85,10 @@ function Password() {
 function SecondFactor({ isOn }: { isOn: boolean }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const renew = async () => await queries.refetchQueries({ queryKey: ['session'] })
+  const renew = async () => {
+    await queries.refetchQueries({ queryKey: ['session'] })
+    await queries.invalidateQueries(ownSessions)
+  }
   const [dialog, setDialog] = useState<'add' | 'remove' | null>(null)
   const enrol = useMutationForm({
     initialValues: { password: '' },
@@ -195,13 +202,13 @@ function Sessions() {
   const format = useFormat()
   const queries = useQueryClient()
   const sessions = useQuery({
-    queryKey: ['own-sessions'],
+    ...ownSessions,
     queryFn: async () => (await request<{ data: SignedInSession[] }>('GET', '/own-session')).data,
   })
   const end = useMutation({
     mutationFn: async (id: string | null) =>
       await request('DELETE', id === null ? '/own-session' : `/own-session/${id}`),
-    onSettled: async () => await queries.invalidateQueries({ queryKey: ['own-sessions'] }),
+    onSettled: async () => await queries.invalidateQueries(ownSessions),
   })
   return (
     <Section
