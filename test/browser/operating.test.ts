@@ -82,7 +82,14 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
 
     await page.getByRole('link', { name: 'Audit log' }).click()
     await page.getByText('invited a user').first().waitFor()
+    await page.getByRole('link', { name: 'a user', exact: true }).first().waitFor()
     expect(pageErrors).toEqual([])
+
+    // Finance reads the audit log too, without links to screens that the role may not open.
+    await signIn(page, service, await inviteUser(service, { role: 'finance' }), '/audit')
+    await page.getByText('invited a user').first().waitFor()
+    expect(await page.getByRole('link', { name: 'a user', exact: true }).count()).toBe(0)
+    await signIn(page, service, email)
   })
 
   it('changes the password, and adds a second factor, which the next sign-in requires', async () => {

@@ -6,7 +6,7 @@ import { findNotices, words as notificationWords } from '../../dashboard/src/fin
 import { formats } from '../../dashboard/src/format.ts'
 import { writeFreezeReasons, writeReasonSentence } from '../../dashboard/src/reason-texts.ts'
 import { hiddenDetails, writeDetails } from '../../dashboard/src/screens/audit/details.ts'
-import { sentences as auditSentences } from '../../dashboard/src/screens/audit/sentences.ts'
+import { sentences as auditSentences, writeAction } from '../../dashboard/src/screens/audit/sentences.ts'
 import { words as auditWords } from '../../dashboard/src/screens/audit/text.ts'
 import { writeSentence } from '../../dashboard/src/screens/record/current-status.ts'
 import { writeEntry } from '../../dashboard/src/screens/record/timeline.ts'
@@ -303,6 +303,11 @@ describe.each(['en', 'pt'] as const)('the audit log, in the language %s', (langu
     const shown = detailNames.filter((name) => !hiddenDetails.has(name))
     expect(Object.keys(auditWords[language].details).toSorted()).toEqual(shown.toSorted())
   })
+})
+
+it('keeps a name with brackets and dollar signs whole in the sentence of an action', () => {
+  const user = ' Ana [RH] $& $$'
+  expect(writeAction('user.disable', { amount: '', user }, 'en')).toEqual(['disabled ', 'the user', user])
 })
 
 it('writes the details of an action in words, with amounts as money', () => {

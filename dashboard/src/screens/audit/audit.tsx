@@ -10,12 +10,13 @@ import { dayEnd, dayStart } from '../../days.ts'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { periodOf } from '../../periods.ts'
-import { useUser } from '../../session.tsx'
+import { screens } from '../../screens.ts'
+import { useMay, useUser } from '../../session.tsx'
 import { useActorName, useLanguage, useText } from '../../text.ts'
 import type { ActionName, Actions, CellWriters } from '../../types.ts'
 import { words as ledgerWords } from '../ledger/text.ts'
 import { writeDetails } from './details.ts'
-import { sentences } from './sentences.ts'
+import { sentences, writeAction } from './sentences.ts'
 import { words } from './text.ts'
 
 type Action = Actions['data'][number]
@@ -98,12 +99,13 @@ function Entry({ of: row }: { of: Action }) {
   const { details, merchant, userName } = row
   const ownAmount = typeof details?.amount === 'number' ? details.amount : null
   const amount = ownAmount ?? row.amount
-  // An entry of a newer version, while nodes are updated one after the other.
-  const sentence = (sentences[language][row.action as ActionName] ?? `[${row.action}]`)
-    .replace('{amount}', amount === null ? '' : t.of(format.money(amount)))
-    .replace('{user}', userName === null ? '' : ` ${userName}`)
-  const [before = '', object, after = ''] = sentence.split(/[[\]]/)
-  const path = pathOf(row)
+  const values = {
+    amount: amount === null ? '' : t.of(format.money(amount)),
+    user: userName === null ? '' : ` ${userName}`,
+  }
+  const [before, object, after] = writeAction(row.action, values, language)
+  const may = useMay()
+  const path = object === '' ? null : pathOf(row, may)
   const toHref = (to: string) =>
     isOperator && merchant !== null ? `${to}?${new URLSearchParams({ client: merchant.clientId })}` : to
   const who = useActorName()(row.actor)
@@ -117,7 +119,7 @@ function Entry({ of: row }: { of: Action }) {
     <div style={{ overflowWrap: 'anywhere' }}>
       <Text size="sm" component="div">
         <b>{row.actorName ?? who}</b> {before}
-        {path === null || object === undefined ? (
+        {path === null ? (
           object
         ) : (
           <Anchor component={Link} inherit underline="always" href={toHref(path)}>
@@ -138,13 +140,16 @@ function Entry({ of: row }: { of: Action }) {
   )
 }
 
-/** The screen of what an entry is about. */
-function pathOf({ action, recordId }: Action): string | null {
+/** The screen of what an entry is about; null if there is none that the user's role may open. */
+function pathOf({ action, recordId }: Action, may: (permission: string) => boolean): string | null {
   const [area = ''] = action.split('.')
   const folder = folders[area]
-  if (folder !== undefined && recordId !== null && !action.startsWith('withdrawal.limits'))
-    return `${folder}/${recordId}`
-  return screens[area] ?? null
+  const isOfRecord = folder !== undefined && recordId !== null && !action.startsWith('withdrawal.limits')
+  const path = isOfRecord ? `${folder}/${recordId}` : (screenPaths[area] ?? null)
+  // A record has the permission of the screen that lists it.
+  const list = path?.replace(/(?<=.)\/.*/, '')
+  const permission = screens.find(({ paths }) => paths.some((one) => one === list))?.permission ?? null
+  return permission === null || may(permission) ? path : null
 }
 
 const folders: Record<string, string> = {
@@ -155,7 +160,7 @@ const folders: Record<string, string> = {
   'payment-link': '/links',
 }
 
-const screens: Record<string, string> = {
+const screenPaths: Record<string, string> = {
   withdrawal: '/withdrawals',
   payouts: '/system',
   branding: '/payment-page',

@@ -1,8 +1,8 @@
 import type { ActionName } from '../../types.ts'
 
 /**
- * What somebody did, after their name. The part in brackets is a link if there is a screen for it. `{amount}` becomes
- * ` of R$1.00`, and `{user}` a space and the name; where nothing is known, they are left out.
+ * What somebody did, after their name. The part in brackets is a link if the reader may open a screen for it. `{amount}`
+ * becomes ` of R$1.00`, and `{user}` a space and the name; where nothing is known, they are left out.
  */
 export const sentences: Record<'en' | 'pt', Record<ActionName, string>> = {
   en: {
@@ -193,4 +193,19 @@ export const sentences: Record<'en' | 'pt', Record<ActionName, string>> = {
     'withdrawal.settle.reject': 'rejeitou o resultado do [saque]{amount}',
     'withdrawal.test-webhook': 'enviou um evento de teste [do saque] para a webhookUrl',
   },
+}
+
+/** The sentence of an action: what is before the part in brackets, this part, and what is after it. */
+export function writeAction(
+  action: string,
+  values: { amount: string; user: string },
+  language: 'en' | 'pt',
+): [before: string, object: string, after: string] {
+  // An action of a newer version, while nodes are updated one after the other.
+  const sentence = sentences[language][action as ActionName] ?? `[${action}]`
+  // The values are inserted into the parts: a name may have brackets.
+  const [before = '', object = '', after = ''] = sentence
+    .split(/[[\]]/)
+    .map((part) => part.replace(/\{(amount|user)\}/g, (_, name: 'amount' | 'user') => values[name]))
+  return [before, object, after]
 }
