@@ -43,11 +43,11 @@ export function findNotices({ changes }: Changed, choice: NotificationChoice, t:
       if (!one) return []
       if (large.length === 1)
         return [{ title: t.payment(t.money(one.amount ?? 0)), path: `/transactions/${one.id}`, clientId }]
-      // The message has the newest records only, so the amounts of the others are not known.
-      const isComplete = records.length === count
-      const title = !choice.minAmount
-        ? t.payments(t.number(count))
-        : (isComplete ? t.payments : t.paymentsAtLeast)(t.number(large.length))
+      // Only the newest records are named, so the amounts of the others are not known. A record without an amount was
+      // paid earlier: a refund or a dispute has ended.
+      const isEach = large.length === records.length && !choice.minAmount
+      const write = isEach || records.length === count ? t.payments : t.paymentsAtLeast
+      const title = write(t.number(isEach ? count : large.length))
       return [{ title, path: '/transactions', clientId }]
     }
     if (kind === 'approval' && status !== 'closed' && choice.approvals)

@@ -344,14 +344,18 @@ it('counts a session that has ended already as signed out, without a wait for a 
 
 it('counts payments in a notification, also those that are not named', () => {
   const records = Array.from({ length: 10 }, (_, index) => ({ id: String(index), amount: index < 3 ? 9_000 : 100 }))
-  const change = { kind: 'transaction', clientId: null, status: 'PAID', records } as const
+  const change = { kind: 'transaction', clientId: null, status: 'PAID' } as const
   const choice = { desktop: true, sound: false, payments: true, approvals: true, disputes: true }
   const t = { ...notificationWords.en, money: String, number: String }
-  const titleOf = (count: number, minAmount: number | null) =>
-    findNotices({ changes: [{ ...change, count }], isMore: false }, { ...choice, minAmount }, t).map(
+  const titleOf = (count: number, minAmount: number | null, named: { id: string; amount: number | null }[] = records) =>
+    findNotices({ changes: [{ ...change, count, records: named }], isMore: false }, { ...choice, minAmount }, t).map(
       ({ title }) => title,
     )
   expect(titleOf(37, null)).toEqual(['37 payments'])
   expect(titleOf(10, 5_000)).toEqual(['3 payments'])
   expect(titleOf(37, 5_000)).toEqual(['At least 3 payments'])
+  const [first, second] = records
+  const afterRefund = [first, second, { id: 'refunded', amount: null }].filter((one) => one !== undefined)
+  expect(titleOf(3, null, afterRefund)).toEqual(['2 payments'])
+  expect(titleOf(37, null, afterRefund)).toEqual(['At least 2 payments'])
 })
