@@ -40,7 +40,8 @@ export function useNotificationChoice() {
     }
   }, [id])
   const choose = (changes: Partial<NotificationChoice>) => {
-    localStorage.setItem(nameFor(id), JSON.stringify({ ...choice, ...changes }))
+    // Read again: while the browser asked for permission, another choice may have been made.
+    localStorage.setItem(nameFor(id), JSON.stringify({ ...readChoice(id), ...changes }))
     for (const notify of listeners) notify()
   }
   return { choice, choose }

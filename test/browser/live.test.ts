@@ -109,7 +109,20 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
       Object.assign(globalThis, { Notification: Shown, shown })
     })
     await go('/account')
+    // A choice that is made while the browser asks for permission is kept.
+    await page.evaluate(() => {
+      const ask = Notification.requestPermission.bind(Notification)
+      Notification.requestPermission = async () => {
+        await new Promise((allow) => addEventListener('allow', allow, { once: true }))
+        return await ask()
+      }
+    })
     await page.getByRole('switch', { name: 'Show desktop notifications' }).click()
+    await page.getByRole('switch', { name: 'Play a sound' }).click()
+    await page.evaluate(() => dispatchEvent(new Event('allow')))
+    await page.getByRole('switch', { name: 'Show desktop notifications', checked: true }).waitFor()
+    expect(await page.getByRole('switch', { name: 'Play a sound' }).isChecked()).toBe(true)
+    await page.getByRole('switch', { name: 'Play a sound' }).click()
     await page.getByLabel('From this amount').fill('50')
     await checkScreenAtEachSize('notifications')
     for (const amount of [4_900, 5_100]) await payAt(service, (await charge(service, { amount })).uri)
