@@ -39,11 +39,11 @@ export function Keypad({ onCreated }: { onCreated: (charge: Charge) => void }) {
     })
   const erase = () => setCents((before) => Math.floor(before / 10))
   useWindowEvent('keydown', ({ key, target, ctrlKey, metaKey, altKey }) => {
-    if (ctrlKey || metaKey || altKey || isBusy(target)) return
+    if (create.isPending || ctrlKey || metaKey || altKey || isBusy(target)) return
     if (/^\d$/.test(key)) press(key)
     else if (key === 'Backspace') erase()
     // On a button, Enter presses that button.
-    else if (key === 'Enter' && target === document.body && cents > 0 && !create.isPending) create.mutate()
+    else if (key === 'Enter' && target === document.body && cents > 0) create.mutate()
   })
   return (
     <div style={{ maxWidth: 420, width: '100%', marginInline: 'auto' }}>
