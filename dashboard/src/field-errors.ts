@@ -1,5 +1,5 @@
 import { formats } from './format.ts'
-import { findLanguage, type Language } from './text.ts'
+import { counted, findLanguage, type Language } from './text.ts'
 import type { FieldErrorCode } from './types.ts'
 
 /** An error of one field of a refused request. */
@@ -71,7 +71,8 @@ export const sentences: Record<Language, Sentences> = {
       invalid_cursor: () => 'Not a valid page. Go back to the first one.',
       too_small: (limit) => (limit === '' ? 'Below the minimum.' : `Enter at least ${limit}.`),
       too_large: (limit) => (limit === '' ? 'Above the maximum.' : `Enter at most ${limit}.`),
-      too_short: (limit) => (limit === '' ? 'Too short.' : `Enter at least ${limit} characters.`),
+      too_short: (limit) =>
+        limit === '' ? 'Too short.' : `Enter at least ${counted(limit, 'character', 'characters')}.`,
       too_long: (limit) => (limit === '' ? 'Too long.' : `Enter at most ${limit} characters.`),
       too_few: (limit) => (limit === '' ? 'Too few.' : `Choose at least ${limit}.`),
       too_many: (limit) => (limit === '' ? 'Too many.' : `Choose at most ${limit}.`),
@@ -131,7 +132,8 @@ export const sentences: Record<Language, Sentences> = {
       has_open_dispute: () =>
         'The payment has an open dispute (MED). Attribute it to a transaction, which blocks it there, or wait.',
       refund_in_progress: () => 'A refund of this transaction is in progress. Try again when it has ended.',
-      refunds_failed: (limit) => `The last refunds of this transaction failed. Try again in ${limit} seconds.`,
+      refunds_failed: (limit) =>
+        `The last refunds of this transaction failed. Try again in ${counted(limit, 'second', 'seconds')}.`,
       refunded: () => 'Nothing of the payment is left to refund.',
       returned: () => 'Nothing of the payment is left: it was returned under MED, in whole or together with refunds.',
       only_returnable: () => 'A part of it was returned to the payer. What is left can only be sent back.',
@@ -207,9 +209,10 @@ export const sentences: Record<Language, Sentences> = {
       invalid_cursor: () => 'Página inválida. Volte à primeira.',
       too_small: (limit) => (limit === '' ? 'Abaixo do mínimo.' : `No mínimo ${limit}.`),
       too_large: (limit) => (limit === '' ? 'Acima do máximo.' : `No máximo ${limit}.`),
-      too_short: (limit) => (limit === '' ? 'Curto demais.' : `No mínimo ${limit} caracteres.`),
+      too_short: (limit) =>
+        limit === '' ? 'Curto demais.' : `No mínimo ${counted(limit, 'caractere', 'caracteres')}.`,
       too_long: (limit) => (limit === '' ? 'Longo demais.' : `No máximo ${limit} caracteres.`),
-      too_few: (limit) => (limit === '' ? 'Poucos itens.' : `No mínimo ${limit} itens.`),
+      too_few: (limit) => (limit === '' ? 'Poucos itens.' : `No mínimo ${counted(limit, 'item', 'itens')}.`),
       too_many: (limit) => (limit === '' ? 'Itens demais.' : `No máximo ${limit} itens.`),
       too_deep: () => 'Dados aninhados demais.',
       length: () => 'A senha tem de 12 a 256 caracteres.',
@@ -267,7 +270,8 @@ export const sentences: Record<Language, Sentences> = {
       has_open_dispute: () =>
         'O pagamento tem uma contestação aberta (MED). Concilie-o com uma transação, que fica bloqueada, ou aguarde.',
       refund_in_progress: () => 'Uma devolução desta transação está em andamento. Tente de novo quando terminar.',
-      refunds_failed: (limit) => `As últimas devoluções desta transação falharam. Tente de novo em ${limit} segundos.`,
+      refunds_failed: (limit) =>
+        `As últimas devoluções desta transação falharam. Tente de novo em ${counted(limit, 'segundo', 'segundos')}.`,
       refunded: () => 'Não resta nada do pagamento para devolver.',
       returned: () => 'Não resta nada do pagamento: ele foi devolvido por MED, no todo ou junto com outras devoluções.',
       only_returnable: () => 'Uma parte já voltou para o pagador. O que resta só pode ser devolvido.',

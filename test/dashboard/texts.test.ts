@@ -40,6 +40,7 @@ it('writes the limit of an amount as money', () => {
   expect(writeFieldError(error, 'en')).toBe('Enter at most R$25.90.')
   expect(writeFieldError(error, 'pt')).toBe('No máximo R$\u00a025,90.')
   expect(writeFieldError({ field: 'name', code: 'too_short', limit: 3 }, 'pt')).toBe('No mínimo 3 caracteres.')
+  expect(writeFieldError({ field: 'name', code: 'too_short', limit: 1 }, 'en')).toBe('Enter at least 1 character.')
 })
 
 describe('a reason that is stored in English', () => {
