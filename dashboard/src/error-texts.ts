@@ -6,7 +6,7 @@ import type { ErrorCode } from './types.ts'
 /** An error of the service, or one that the SDK finds itself. */
 type Code = ErrorCode | SdkErrorCode
 
-/** Every error by its code. The field errors say the rest. */
+/** The sentence of each error, by its code. The sentences of its field errors follow it. */
 export const errorTexts: Record<Language, Record<Code, string>> = {
   en: {
     validation_failed: 'A field is not valid.',
@@ -31,7 +31,7 @@ export const errorTexts: Record<Language, Record<Code, string>> = {
     erasure_not_possible: 'Nothing was erased. These records are still open:',
     user_not_possible: 'This is not possible with this user.',
     position_unknown: 'The feed has no event at this position.',
-    payouts_stopped: 'Payouts are frozen. The System screen shows the reason. Try again later.',
+    payouts_stopped: 'Payouts are frozen. Try again later. The operator sees the reason on the System screen.',
     missing_token: 'Your session has ended. Sign in again.',
     invalid_token: 'Your session has ended. Sign in again.',
     token_expired: 'Your session has ended. Sign in again.',
@@ -92,7 +92,7 @@ export const errorTexts: Record<Language, Record<Code, string>> = {
     erasure_not_possible: 'Nada foi eliminado. Estes registros ainda estão em aberto:',
     user_not_possible: 'Não é possível fazer isso com este usuário.',
     position_unknown: 'O feed não tem nenhum evento nesta posição.',
-    payouts_stopped: 'As saídas estão bloqueadas. A tela Sistema mostra o motivo. Tente de novo mais tarde.',
+    payouts_stopped: 'As saídas estão bloqueadas. Tente de novo mais tarde. O operador vê o motivo na tela Sistema.',
     missing_token: 'Sua sessão expirou. Entre de novo.',
     invalid_token: 'Sua sessão expirou. Entre de novo.',
     token_expired: 'Sua sessão expirou. Entre de novo.',
@@ -132,7 +132,7 @@ export const errorTexts: Record<Language, Record<Code, string>> = {
   },
 }
 
-/** For these the name of each field is shown with what is wrong with it. */
+/** The errors whose fields are listed by name, each with what is wrong with it. */
 const namingFields = ['validation_failed', 'idempotency_key_reused']
 
 /** What happened and why, and a list of the fields or the records that the error names. */

@@ -4,16 +4,16 @@ import type { Changed } from './types.ts'
 const address = '/dashboard/api/live'
 /** Pauses between attempts to connect: doubled after each failure, and random, so that browsers do not come at once. */
 const pauseMs = { first: 1_000, max: 30_000 }
-/** A browser opens few connections to one address: a tab that nobody looks at gives its own up. */
+/** A browser opens few connections to one address: a tab that is hidden for this long closes its connection. */
 const hiddenMaxMs = 60_000
-/** While changes are reported, lists are read this rarely. It finds what is not reported. */
+/** While changes are reported, queries are still repeated this often, to find what is not reported. */
 const everyMsWhileLive = 60_000
 
 type Handlers = {
   onChanged: (message: Changed) => void
   /** From now on no change is missed; what was read before may be older. */
   onConnected: () => void
-  /** It has ended, or its user has another role. */
+  /** The session has ended, or its user has another role. */
   onSessionChanged: () => void
 }
 
@@ -21,7 +21,7 @@ let isConnected = false
 const followers = new Set<() => void>()
 const listeners = new Set<(message: Changed) => void>()
 let staysWhenHidden = false
-/** Opens the stream or plans its end, by whether this tab is hidden. */
+/** Opens the stream if this tab is visible; otherwise closes it after `hiddenMaxMs`. */
 let adapt = () => {}
 
 function setConnected(next: boolean): void {
@@ -30,7 +30,7 @@ function setConnected(next: boolean): void {
   for (const notify of followers) notify()
 }
 
-/** Called with each message of the stream. Returns how to stop it. */
+/** Calls the listener with each message of the stream, until the returned function is called. */
 export function onChanged(listener: (message: Changed) => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)

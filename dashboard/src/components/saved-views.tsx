@@ -17,7 +17,7 @@ const words = texts({
     own: 'Your views',
     save: 'Save this view',
     name: 'Name',
-    hint: 'Saves the filters of this list under a name, for you. To share it, send the address of the page.',
+    hint: 'Saves the filters of this list under a name, for you, except personal data. To share them, send the address of the page.',
     remove: (name: string) => `Delete the view ${name}`,
   },
   pt: {
@@ -25,7 +25,7 @@ const words = texts({
     own: 'Suas visões',
     save: 'Salvar esta visão',
     name: 'Nome',
-    hint: 'Salva os filtros desta lista com um nome, só para você. Para compartilhar, envie o endereço da página.',
+    hint: 'Salva os filtros desta lista com um nome, só para você, menos dados pessoais. Para compartilhar, envie o endereço da página.',
     remove: (name: string) => `Excluir a visão ${name}`,
   },
 })
@@ -51,7 +51,7 @@ export function SavedViews({ screen, builtIn }: { screen: Screen; builtIn: { nam
   })
   const open = (query: string) => {
     const parameters = new URLSearchParams(query)
-    // The merchant of a view, otherwise the one that is chosen.
+    // A view that was saved with a merchant opens for that merchant, any other view for the chosen one.
     const base = parameters.has('client') ? `/${screen}` : toLink(`/${screen}`)
     const address = [base, query].join(base.includes('?') ? '&' : '?')
     presetPersonalFilters(address)

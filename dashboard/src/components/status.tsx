@@ -46,7 +46,7 @@ export function Status({ of: status }: { of: string }) {
 
 type Amounts = { amountPaid?: number; amountRefunded?: number; amountReturned?: number }
 
-/** The status of a transaction. A paid one of which a part was given back is not shown as if all were there. */
+/** The status of a transaction. If it is paid and a part was given back, the status says so. */
 export function TransactionStatus({ of }: { of: { status: string } & Amounts }) {
   const t = useText(words)
   const format = useFormat()

@@ -158,7 +158,7 @@ export function useFoundGroups(found: SearchResults | undefined, query: string):
     found.records
       .filter((one) => one.type === type)
       .map(({ id, clientId, amount, status, createdAt, externalCode, customerName }): Item => {
-        // A phone cuts the end off.
+        // A phone has room for the first of them only.
         const notes = [customerName, format.recent(createdAt), externalCode, ...merchantOf(clientId)]
         return {
           ...{ key: id, icon: `${type}s` as const, title: `${t[type]} · ${format.money(amount)}`, status },

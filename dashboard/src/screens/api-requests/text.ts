@@ -3,7 +3,7 @@ import { texts } from '../../text.ts'
 export const words = texts({
   en: {
     title: 'API requests',
-    lead: 'What your system sent in the last seven days: every error and a sample of the successes. Values such as names, documents and texts are not stored.',
+    lead: 'What your system sent in the last seven days: the errors and a sample of the successes. Values such as names, documents and texts are not stored.',
     status: 'Result',
     all: 'All',
     success: 'Successful',
@@ -22,7 +22,7 @@ export const words = texts({
     fields: 'Fields with an error',
     explain: 'What this error means',
     response: 'Response, with its values redacted',
-    noResponse: 'Not stored: only the id and status of a record are',
+    noResponse: 'Not stored: of a response, only the id and status of its record are kept',
     record: 'Open the record',
     recordColumn: 'Record',
     recordKinds: { transaction: 'Transaction', withdrawal: 'Withdrawal' },
@@ -34,7 +34,7 @@ export const words = texts({
   },
   pt: {
     title: 'Requisições da API',
-    lead: 'O que seu sistema enviou nos últimos sete dias: todos os erros e uma amostra das bem-sucedidas. Valores como nomes, documentos e textos não são guardados.',
+    lead: 'O que seu sistema enviou nos últimos sete dias: os erros e uma amostra das bem-sucedidas. Valores como nomes, documentos e textos não são guardados.',
     status: 'Resultado',
     all: 'Todas',
     success: 'Bem-sucedidas',
@@ -53,7 +53,7 @@ export const words = texts({
     fields: 'Campos com erro',
     explain: 'O que este erro significa',
     response: 'Resposta, com os valores ocultados',
-    noResponse: 'Não guardada: só guardamos o id e o status de um registro',
+    noResponse: 'Não guardada: de uma resposta, só guardamos o id e o status do registro',
     record: 'Abrir o registro',
     recordColumn: 'Registro',
     recordKinds: { transaction: 'Transação', withdrawal: 'Saque' },

@@ -66,7 +66,7 @@ export function Secrets({
             <Group key={`${createdAt} ${expiresAt}`} className="row" py={8} justify="space-between">
               <Text size="sm">{t.createdOn(format.dateTime(createdAt))}</Text>
               <Badge variant="light" color={expiresAt === null ? 'teal' : 'yellow'} tt="none" radius="sm">
-                {expiresAt === null ? t.alive : t.until(format.dateTime(expiresAt))}
+                {expiresAt === null ? t.valid : t.until(format.dateTime(expiresAt))}
               </Badge>
             </Group>
           ))}
@@ -110,9 +110,9 @@ function Rotate({
   clientId: string
   /** The newest first. */
   secrets: ValidSecret[]
-  /** The id of the next secret while one is valid. */
+  /** The id of the new secret if at most one is valid now. The same id again repeats the rotation. */
   newId: string
-  /** The same while two are valid, and the newer one is used. */
+  /** The id of the new secret if two are valid now and the newer one is used. */
   nextId: string
   onClose: () => void
   onCreated: (secret: string) => void

@@ -29,7 +29,7 @@ export const words = texts({
     webhookSecrets: 'Webhook secret',
     webhookLead:
       'Your receiver verifies our signature with it. While two are valid, each delivery carries both signatures.',
-    alive: 'in use',
+    valid: 'valid',
     until: (time: string) => `until ${time}`,
     createdOn: (time: string) => `created ${time}`,
     noSecret: 'No valid secret: this client has no access until you create a new one.',
@@ -94,7 +94,7 @@ export const words = texts({
     webhookSecrets: 'Segredo dos webhooks',
     webhookLead:
       'Com ele seu endpoint confere a nossa assinatura. Enquanto dois valem, cada entrega leva as duas assinaturas.',
-    alive: 'em uso',
+    valid: 'válido',
     until: (time: string) => `até ${time}`,
     createdOn: (time: string) => `criado ${time}`,
     noSecret: 'Nenhum segredo válido: esta credencial fica sem acesso até você criar um novo.',
