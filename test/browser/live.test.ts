@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
@@ -111,10 +112,10 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await go('/account')
     // A choice that is made while the browser asks for permission is kept.
     await page.evaluate(() => {
-      const ask = Notification.requestPermission.bind(Notification)
+      const request = Notification.requestPermission.bind(Notification)
       Notification.requestPermission = async () => {
         await new Promise((allow) => addEventListener('allow', allow, { once: true }))
-        return await ask()
+        return await request()
       }
     })
     await page.getByRole('switch', { name: 'Show desktop notifications' }).click()
@@ -134,6 +135,28 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await other.getByRole('switch', { name: 'Show desktop notifications' }).click()
     await page.getByRole('switch', { name: 'Show desktop notifications', checked: false }).waitFor()
     await other.close()
+    expect(pageErrors).toEqual([])
+  })
+
+  it('ignores the keys of the keypad while a charge is created, as its buttons are disabled', async () => {
+    const { page, go, pageErrors } = desktop
+    await go('/charge?mode=counter')
+    const amount = page.getByRole('status', { name: 'Amount' })
+    await amount.waitFor()
+    const keyboard = new EventEmitter()
+    const typed = once(keyboard, 'typed')
+    await page.route('**/transaction', async (route) => {
+      await typed
+      await route.fulfill({ status: 400, body: '' })
+    })
+    await page.keyboard.type('990')
+    await page.getByRole('button', { name: 'Charge R$9.90' }).click()
+    await page.locator('fieldset:disabled').waitFor()
+    await page.keyboard.type('5')
+    keyboard.emit('typed')
+    await page.getByRole('alert').waitFor()
+    expect(await amount.textContent()).toBe('R$9.90')
+    await page.unrouteAll({ behavior: 'wait' })
     expect(pageErrors).toEqual([])
   })
 
