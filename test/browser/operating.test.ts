@@ -6,8 +6,7 @@ import { inviteUser as inviteTeammate } from '../../src/users/manage.ts'
 import { chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
 import { chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { findSandboxMerchant, inviteUser, password, signIn } from '../support/users.ts'
-import { eventually } from '../support/webhooks.ts'
+import { inviteUser, password, signIn } from '../support/users.ts'
 
 describe.skipIf(chromiumPath === null)('an operator', () => {
   let service: TestService
