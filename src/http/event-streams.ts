@@ -67,6 +67,7 @@ function createStream(): EventStream {
     sentAt = performance.now()
     // The reader is too slow or gone: its stream is closed instead of buffered.
     if (!body.push(text)) body.destroy()
+    else if (performance.now() > endsAt) end()
   }
   return {
     body,

@@ -19,7 +19,7 @@ export function DisputeSection({ client }: { client: string }) {
   const format = useFormat()
   const nameOf = useStatusName()
   const queries = useQueryClient()
-  const [endToEnd, setEndToEnd] = useState<string | null>(null)
+  const [chosen, setChosen] = useState<string | null>(null)
   const paid = useQuery({
     queryKey: ['sandbox', 'transactions', client, 'paid'],
     queryFn: async () => {
@@ -28,6 +28,9 @@ export function DisputeSection({ client }: { client: string }) {
     },
     refetchInterval: useRefreshEvery(5_000),
   })
+  // One that is no longer listed is not chosen any more.
+  const payment = paid.data?.find((one) => one.endToEnd === chosen)
+  const endToEnd = payment?.endToEnd ?? null
   const again = async () => await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
   const act = useMutation({
     mutationFn: async (what: 'dispute' | 'return' | (typeof decisions)[number]) => {
@@ -44,7 +47,6 @@ export function DisputeSection({ client }: { client: string }) {
       ? []
       : [{ value, label: `${format.money(amount)} · ${nameOf(status)} · ${format.dateTime(createdAt)}` }],
   )
-  const isDisputed = paid.data?.some((one) => one.endToEnd === endToEnd && one.status === 'BLOCKED') ?? false
   return (
     <Section title={t.med}>
       <Stack gap="sm">
@@ -58,12 +60,12 @@ export function DisputeSection({ client }: { client: string }) {
           disabled={!options || options.length === 0}
           value={endToEnd}
           onChange={(value) => {
-            setEndToEnd(value)
+            setChosen(value)
             act.reset()
           }}
         />
         <Group gap="xs">
-          {isDisputed || act.data === 'dispute' ? (
+          {payment && (payment.status === 'BLOCKED' || act.data === 'dispute') ? (
             decisions.map((decision) => (
               <Button
                 key={decision}
@@ -107,13 +109,14 @@ export function ReturnSection({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()
-  const [id, setId] = useState<string | null>(null)
+  const [chosen, setChosen] = useState<string | null>(null)
   const sent = useQuery({
     queryKey: ['sandbox', 'withdrawals', client],
     queryFn: async () => (await guiche.withdrawals.list({ status: ['PROCESSED'], perPage: 20 }).page()).data,
     refetchInterval: useRefreshEvery(10_000),
     enabled: may('withdrawal.read'),
   })
+  const id = sent.data?.find((one) => one.id === chosen)?.id ?? null
   const sendBack = useMutation({ mutationFn: async (one: string) => await guiche.sandbox.returnWithdrawal(one) })
   if (!may('withdrawal.read')) return null
   const options = sent.data?.map(({ id: value, amount, createdAt }) => ({
@@ -132,7 +135,7 @@ export function ReturnSection({ client }: { client: string }) {
           data={options ?? []}
           disabled={!options || options.length === 0}
           value={id}
-          onChange={setId}
+          onChange={setChosen}
         />
         <Group>
           <Button
