@@ -59,7 +59,8 @@ final class ListsTest extends TestCase
             'hasMore' => false,
         ]);
         $busy = FakeTransport::problem(429, 'rate_limited', ...['retry-after' => '90']);
-        $transport = new FakeTransport([$page(1), new TransportFailure('connection reset'), $page(2), $busy, FakeTransport::problem(422, 'position_unknown')]);
+        $late = new Response(408, [], '');
+        $transport = new FakeTransport([$page(1), $late, new TransportFailure('connection reset'), $page(2), $busy, FakeTransport::problem(422, 'position_unknown')]);
         $seen = [];
         $interruptions = 0;
         $error = RequestsTest::thrownBy(static function () use ($transport, &$seen, &$interruptions): void {
@@ -69,8 +70,8 @@ final class ListsTest extends TestCase
                 $seen[] = $event->number;
             }
         });
-        self::assertSame([[1, 2], 2, 'position_unknown', [1000, 90_000]], [$seen, $interruptions, $error->errorCode, $transport->pauses]);
-        self::assertSame(['start', '1-9f6c1b5a', '1-9f6c1b5a', '2-9f6c1b5a', '2-9f6c1b5a'], array_map(static function (string $query): string {
+        self::assertSame([[1, 2], 3, 'position_unknown', [1000, 2000, 90_000]], [$seen, $interruptions, $error->errorCode, $transport->pauses]);
+        self::assertSame(['start', '1-9f6c1b5a', '1-9f6c1b5a', '1-9f6c1b5a', '2-9f6c1b5a', '2-9f6c1b5a'], array_map(static function (string $query): string {
             parse_str($query, $values);
             return $values['after'];
         }, self::queries($transport)));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Guiche } from './index.ts'
+import { Guiche, type GuicheError } from './index.ts'
 
 // If the service answered a quiet feed only after the time limit, every request would be an interruption.
 it.each([
@@ -20,4 +20,19 @@ it.each([
     break
   }
   expect(urls.map(({ searchParams }) => searchParams.get('wait'))).toEqual([wait])
+})
+
+it('follows the feed past a time-out that a proxy reports with 408', async () => {
+  const answers = [
+    new Response('<h1>408 Request Time-out</h1>', { status: 408 }),
+    Response.json({ data: [{ number: 1, position: '1-a' }], next: '1-a', hasMore: false }),
+  ]
+  const fetch = async () => answers.shift() ?? expect.unreachable()
+  const guiche = new Guiche({ baseUrl: 'https://pix.test', accessToken: () => 'a-token', maxRetries: 0, fetch })
+  const interruptions: (number | undefined)[] = []
+  const onInterruption = ({ status }: GuicheError) => interruptions.push(status)
+  for await (const { position } of guiche.events.follow({}, { onInterruption })) {
+    expect([position, interruptions]).toEqual(['1-a', [408]])
+    break
+  }
 })

@@ -130,5 +130,5 @@ export class Deliveries {
 /** True if the same request can succeed later. */
 function isInterruption(error: unknown): error is GuicheError {
   if (error instanceof ConnectionError) return true
-  return error instanceof GuicheError && (error.status === 429 || (error.status ?? 0) >= 500)
+  return error instanceof GuicheError && ([408, 429].includes(error.status ?? 0) || (error.status ?? 0) >= 500)
 }

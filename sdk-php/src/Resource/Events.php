@@ -83,7 +83,7 @@ final class Events
                 }
             } catch (GuicheException $error) {
                 // After any other error, a later request would get the same answer.
-                if (!$error instanceof ConnectionException && $error->status !== 429 && ($error->status ?? 0) < 500) {
+                if (!$error instanceof ConnectionException && !in_array($error->status, [408, 429], true) && ($error->status ?? 0) < 500) {
                     throw $error;
                 }
                 if ($onInterruption !== null) {

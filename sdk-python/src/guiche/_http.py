@@ -77,7 +77,7 @@ def may_repeat(call: Call, error: GuicheError) -> bool:
 
 def is_interruption(error: GuicheError) -> bool:
     """True if the same request can succeed later."""
-    return isinstance(error, ConnectionError) or error.status == 429 or (error.status or 0) >= 500
+    return isinstance(error, ConnectionError) or error.status in (408, 429) or (error.status or 0) >= 500
 
 
 def pause_before(error: GuicheError, retry: int) -> float:

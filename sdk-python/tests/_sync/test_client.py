@@ -259,6 +259,11 @@ class ClientTest(TestCase):
             for event in self.guiche.events.follow():
                 break
         self.assertEqual([call.args for call in slept.call_args_list], [(90,)])
+        self.service.plan("GET /event", httpx.Response(408), events(5))
+        with patch("guiche._sync._records.time.sleep"):
+            for event in self.guiche.events.follow(max_retries=0):
+                break
+        self.assertEqual(event["number"], 5)
         self.service.plan("GET /event", problem(422, "position_unknown"))
         with self.assertRaises(GuicheError):
             [event for event in self.guiche.events.follow()]
