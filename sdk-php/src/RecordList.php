@@ -79,9 +79,13 @@ final class RecordList implements \IteratorAggregate
      *
      * @return list<Entry>
      * @throws \OverflowException when there are more than 10,000 and no `limit` was given: read those one by one
+     * @throws \InvalidArgumentException when `limit` is negative
      */
     public function all(?int $limit = null): array
     {
+        if ($limit !== null && $limit < 0) {
+            throw new \InvalidArgumentException('limit must be a whole number, 0 or more.');
+        }
         $items = [];
         if ($limit === 0) {
             return $items;

@@ -28,6 +28,8 @@ final class ListsTest extends TestCase
         self::assertCount(2, $transport->guiche()->events->list()->all(limit: 2));
         self::assertSame([], $transport->guiche()->events->list()->all(limit: 0));
         self::assertSame(['perPage=100'], self::queries($transport));
+        $this->expectExceptionMessage('limit must be');
+        $transport->guiche()->events->list()->all(limit: -1);
     }
 
     public function testFiltersTakeDatesAndListsAndPersonalDataIsSentInTheBody(): void

@@ -212,8 +212,7 @@ export function toSearch(filters: object): object {
 function toQuery(filters: object): URLSearchParams {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(toSearch(filters)))
-    for (const one of [value].flat())
-      if (one !== undefined && one !== null) query.append(name, one instanceof Date ? one.toISOString() : String(one))
+    for (const one of [value].flat()) query.append(name, one instanceof Date ? one.toISOString() : String(one))
   return query
 }
 

@@ -53,9 +53,12 @@ export class List<Entry> implements AsyncIterable<Entry> {
    * The items of all pages as an array: up to `limit` of them, if given. It requests pages of 100, unless you gave
    * `perPage`.
    *
-   * @throws {RangeError} when there are more than 10,000 and no `limit` was given: read those one by one
+   * @throws {RangeError} when there are more than 10,000 and no `limit` was given: read those one by one; or when `limit`
+   *   is not a whole number
    */
   async all({ limit }: { limit?: number } = {}): Promise<Entry[]> {
+    if (limit !== undefined && !(Number.isInteger(limit) && limit >= 0))
+      throw new RangeError('limit must be a whole number, 0 or more.')
     const items: Entry[] = []
     if (limit === 0) return items
     for await (const item of this) {

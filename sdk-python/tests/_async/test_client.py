@@ -200,6 +200,8 @@ class ClientTest(IsolatedAsyncioTestCase):
         self.service.plan(route, first, second)
         self.assertEqual(len(await self.guiche.transactions.list().all(limit=2)), 2)
         self.assertEqual(len(await self.guiche.transactions.list().all(limit=0)), 0)
+        with self.assertRaisesRegex(ValueError, "limit must be"):
+            await self.guiche.transactions.list().all(limit=-1)
         self.service.plan(route, first)
         self.assertEqual((await self.guiche.transactions.list({"perPage": 2}).page()).next_cursor, "next")
         self.service.plan(route, page([{"id": "1"}] * 10_001))

@@ -49,8 +49,11 @@ class AsyncList(Generic[Entry]):
         """
         The items of all pages: up to ``limit`` of them, if given.
 
-        :raises ValueError: when there are more than 10,000 and no ``limit`` was given: read those one by one
+        :raises ValueError: when there are more than 10,000 and no ``limit`` was given: read those one by one; or when
+            ``limit`` is negative
         """
+        if limit is not None and limit < 0:
+            raise ValueError("limit must be a whole number, 0 or more.")
         items: list[Entry] = []
         if limit == 0:
             return items
