@@ -53,7 +53,7 @@ export function tokensFrom(getToken: () => string | null | Promise<string | null
     async get() {
       const token = await getToken()
       // Checked here, because the platform's own error for an invalid header contains the header.
-      if (token !== null && !/^[\w.~+/-]+=*$/.test(token))
+      if (token !== null && !(typeof token === 'string' && /^[\w.~+/-]+=*$/.test(token)))
         throw new TypeError(
           'accessToken returned something that is not a token. Return the token alone, without "Bearer".',
         )
