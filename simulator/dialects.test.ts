@@ -157,11 +157,11 @@ describe('quirks', () => {
     expect((await sendRequest(psp, form, 'GET', path)).body).toMatchObject({ status: 'ATIVA' })
   })
 
-  it('refuse the repeat of a charge at other PSPs as the standard does', async () => {
-    const psp = await openPsp(database.db.pool, 'sicredi', ['repeatedCharge=refused'])
-    const path = `/api/v3/cob/${txidOf(++count)}`
-    expect((await sendRequest(psp, requestForms.sicredi, 'PUT', path, cob())).status).toBe(201)
-    const repeated = await sendRequest(psp, requestForms.sicredi, 'PUT', path, cob())
+  it.each(['sicredi', 'itau'] as const)('refuse the repeat of a charge at %s as the standard does', async (name) => {
+    const psp = await openPsp(database.db.pool, name, ['repeatedCharge=refused'])
+    const path = `${requestForms[name].charges}/cob/${txidOf(++count)}`
+    expect((await sendRequest(psp, requestForms[name], 'PUT', path, cob())).status).toBe(201)
+    const repeated = await sendRequest(psp, requestForms[name], 'PUT', path, cob())
     expect(repeated).toMatchObject({ status: 400, body: { type: expect.stringContaining('/CobOperacaoInvalida') } })
     await psp.close()
   })

@@ -104,6 +104,7 @@ function toFee(basisPoints: number, pix: Json): Json {
 
 /** The standard's problem in the PSP's own shape. */
 function encodeProblem(quirks: Quirks, request: { method: string }, problem: Json): HttpResponse {
+  const type = String(problem.type).replace('CobDuplicada', 'CobOperacaoInvalida')
   const status = Number(problem.status)
   const reasons = Array.isArray(problem.violacoes) ? problem.violacoes.filter(isRecord).map(({ razao }) => razao) : []
   const message = [...new Set([problem.detail, ...reasons])].join(' ')
@@ -116,12 +117,9 @@ function encodeProblem(quirks: Quirks, request: { method: string }, problem: Jso
     return status === 401 || status === 403 ? gatewayError(status, message) : listed(status, message)
   if (quirks.errors === 'wrapped' && status === 400 && request.method !== 'GET') {
     const razao = JSON.stringify({ codigo: '422', mensagem: message })
-    return withProblemType(400, { ...problem, violacoes: [{ razao, propriedade: 'body' }] })
+    return withProblemType(400, { ...problem, type, violacoes: [{ razao, propriedade: 'body' }] })
   }
-  return withProblemType(status, {
-    ...problem,
-    type: String(problem.type).replace('CobDuplicada', 'CobOperacaoInvalida'),
-  })
+  return withProblemType(status, { ...problem, type })
 }
 
 function withProblemType(status: number, body: Json): HttpResponse {
