@@ -1,3 +1,4 @@
+import { assert } from '../../src/lib/assert.ts'
 import { type Cents, cents } from '../../src/lib/money.ts'
 import type { AccountHolder } from '../../src/pix/holder.ts'
 import { newEndToEndId } from '../../src/pix/ids.ts'
@@ -57,9 +58,12 @@ function arrivesAt({ expiresAt }: Payable, behaviours: Behaviour[], now: Date): 
 }
 
 function toOtherAmount(profile: FaultProfile, { txid, amount }: Payable): Cents {
-  const others = [amount - 1, amount + 1, Math.floor(amount / 2), amount * 2]
-  const chosen = others[Math.floor(profile.draw('amount', txid) * others.length)] ?? amount
-  return cents(Math.min(amountMax, chosen > 0 ? chosen : amount + 1))
+  const others = [amount - 1, amount + 1, Math.floor(amount / 2), amount * 2].filter(
+    (other) => other > 0 && other <= amountMax,
+  )
+  const chosen = others[Math.floor(profile.draw('amount', txid) * others.length)]
+  assert(chosen, 'an amount has a neighbour that a Pix can have')
+  return cents(chosen)
 }
 
 /** The maximum of a Pix message: \d{1,10}\.\d{2}. */
