@@ -570,7 +570,7 @@ export interface components {
              * @description Created at or before; ISO 8601 with time; UTC if it has no offset
              */
             endDate?: string;
-            /** @description Any of these; repeat the parameter */
+            /** @description Any of these; in the query, repeat the parameter */
             status?: components["schemas"]["TransactionStatus"][];
             /**
              * Format: email
@@ -613,7 +613,7 @@ export interface components {
              * @description Created at or before; ISO 8601 with time; UTC if it has no offset
              */
             endDate?: string;
-            /** @description Any of these; repeat the parameter */
+            /** @description Any of these; in the query, repeat the parameter */
             status?: components["schemas"]["WithdrawalStatus"][];
             /**
              * Format: uuid
@@ -994,7 +994,7 @@ export interface components {
              * @description Created at or before; ISO 8601 with time; UTC if it has no offset
              */
             endDate?: string;
-            /** @description Any of these; repeat the parameter */
+            /** @description Any of these; in the query, repeat the parameter */
             status?: components["schemas"]["TransactionStatus"][];
             /**
              * Format: email
@@ -1046,7 +1046,7 @@ export interface components {
              * @description Created at or before; ISO 8601 with time; UTC if it has no offset
              */
             endDate?: string;
-            /** @description Any of these; repeat the parameter */
+            /** @description Any of these; in the query, repeat the parameter */
             status?: components["schemas"]["WithdrawalStatus"][];
             /**
              * Format: uuid
@@ -1742,7 +1742,7 @@ export interface operations {
                 startDate?: string;
                 /** @description Created at or before; ISO 8601 with time; UTC if it has no offset */
                 endDate?: string;
-                /** @description Any of these; repeat the parameter */
+                /** @description Any of these; in the query, repeat the parameter */
                 status?: components["schemas"]["TransactionStatus"][];
                 /** @description Case does not matter */
                 customerEmail?: string;
@@ -1787,7 +1787,7 @@ export interface operations {
                 startDate?: string;
                 /** @description Created at or before; ISO 8601 with time; UTC if it has no offset */
                 endDate?: string;
-                /** @description Any of these; repeat the parameter */
+                /** @description Any of these; in the query, repeat the parameter */
                 status?: components["schemas"]["TransactionStatus"][];
                 /** @description Case does not matter */
                 customerEmail?: string;
@@ -1843,7 +1843,7 @@ export interface operations {
                 startDate?: string;
                 /** @description Created at or before; ISO 8601 with time; UTC if it has no offset */
                 endDate?: string;
-                /** @description Any of these; repeat the parameter */
+                /** @description Any of these; in the query, repeat the parameter */
                 status?: components["schemas"]["WithdrawalStatus"][];
                 /** @description Its identifier */
                 id?: string;
@@ -1880,7 +1880,7 @@ export interface operations {
                 startDate?: string;
                 /** @description Created at or before; ISO 8601 with time; UTC if it has no offset */
                 endDate?: string;
-                /** @description Any of these; repeat the parameter */
+                /** @description Any of these; in the query, repeat the parameter */
                 status?: components["schemas"]["WithdrawalStatus"][];
                 /** @description Its identifier */
                 id?: string;
@@ -1941,7 +1941,7 @@ export interface operations {
                 startDate?: string;
                 /** @description Posted at or before; ISO 8601 with time; UTC if it has no offset */
                 endDate?: string;
-                /** @description Any of these; repeat the parameter */
+                /** @description Any of these; in the query, repeat the parameter */
                 kind?: components["schemas"]["StatementKind"][];
                 /** @description Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead */
                 page?: number;
@@ -1964,7 +1964,7 @@ export interface operations {
                 startDate?: string;
                 /** @description Posted at or before; ISO 8601 with time; UTC if it has no offset */
                 endDate?: string;
-                /** @description Any of these; repeat the parameter */
+                /** @description Any of these; in the query, repeat the parameter */
                 kind?: components["schemas"]["StatementKind"][];
             };
             header?: never;

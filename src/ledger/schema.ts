@@ -37,7 +37,7 @@ export const StatementQuery = Type.Object(
   {
     startDate: Type.Optional(DateTimeFilter('Posted at or after')),
     endDate: Type.Optional(DateTimeFilter('Posted at or before')),
-    kind: Type.Optional(EnumFilter(Kind, 'Any of these; repeat the parameter')),
+    kind: Type.Optional(EnumFilter(Kind, 'Any of these; in the query, repeat the parameter')),
     ...PageQuery,
   },
   { additionalProperties: false, 'x-ordered': [['startDate', 'endDate']] },

@@ -293,7 +293,7 @@ export const ListTransactionsQuery = Type.Object(
   {
     startDate: Type.Optional(DateTimeFilter('Created at or after')),
     endDate: Type.Optional(DateTimeFilter('Created at or before')),
-    status: Type.Optional(EnumFilter(Status, 'Any of these; repeat the parameter')),
+    status: Type.Optional(EnumFilter(Status, 'Any of these; in the query, repeat the parameter')),
     customerEmail: Type.Optional(
       Type.String({ format: 'email', maxLength: emailLengthMax, description: 'Case does not matter' }),
     ),

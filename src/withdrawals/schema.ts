@@ -148,7 +148,7 @@ export const ListWithdrawalsQuery = Type.Object(
   {
     startDate: Type.Optional(DateTimeFilter('Created at or after')),
     endDate: Type.Optional(DateTimeFilter('Created at or before')),
-    status: Type.Optional(EnumFilter(Status, 'Any of these; repeat the parameter')),
+    status: Type.Optional(EnumFilter(Status, 'Any of these; in the query, repeat the parameter')),
     id: Type.Optional(Type.String({ format: 'uuid-v4', description: 'Its identifier' })),
     pixKey: Type.Optional(
       Type.String({ format: 'pix-key', maxLength: 77, description: 'CPF, CNPJ, e-mail, phone or EVP' }),

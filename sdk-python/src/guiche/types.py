@@ -931,7 +931,7 @@ class TransactionFilters(TypedDict, total=False):
     endDate: str | datetime
     """Created at or before; ISO 8601 with time; UTC if it has no offset."""
     status: list[TransactionStatus]
-    """Any of these; repeat the parameter."""
+    """Any of these; in the query, repeat the parameter."""
     customerEmail: str
     """Case does not matter; up to 254 characters."""
     customerName: str
@@ -970,7 +970,7 @@ class WithdrawalFilters(TypedDict, total=False):
     endDate: str | datetime
     """Created at or before; ISO 8601 with time; UTC if it has no offset."""
     status: list[WithdrawalStatus]
-    """Any of these; repeat the parameter."""
+    """Any of these; in the query, repeat the parameter."""
     id: str
     """Its identifier."""
     pixKey: str
@@ -1001,7 +1001,7 @@ class StatementFilters(TypedDict, total=False):
     endDate: str | datetime
     """Posted at or before; ISO 8601 with time; UTC if it has no offset."""
     kind: list[StatementKind]
-    """Any of these; repeat the parameter."""
+    """Any of these; in the query, repeat the parameter."""
     page: int
     """Page number, from 1 (the default). To go past the first 100000 items, follow `nextCursor` instead; 1 to 1000000000."""
     perPage: int
