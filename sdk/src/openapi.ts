@@ -246,7 +246,7 @@ export interface components {
             country: string;
         };
         /**
-         * @description The error as a code; null if the HTTP status says enough, or the sentence has details of its own
+         * @description The error as a code; null without an error, or if its text gives the HTTP status or other details
          * @enum {string|null}
          */
         AttemptErrorCode: "no_answer" | "redirected" | "gone" | "address_not_allowed" | "private_address" | "connection_refused" | "connection_closed" | "connection_timeout" | "connection_failed" | "unreachable" | "name_not_found" | "name_without_address" | "name_server_failed" | "name_server_timeout" | "head_too_long" | "certificate_expired" | "certificate_self_signed" | "certificate_untrusted" | "certificate_of_other_name" | "certificate_without_chain" | "not_http" | null;
@@ -1530,7 +1530,7 @@ export interface components {
             payer?: components["schemas"]["AccountHolder"];
             receiver?: components["schemas"]["AccountHolder"];
             pixKey?: components["schemas"]["PixKey"];
-            /** @description Cents on top of the amount; returned if it is not sent */
+            /** @description Fee in cents, on top of the amount; returned if the withdrawal is not sent */
             feeAmount?: number;
         };
         /** @description The answer to a withdrawal request */

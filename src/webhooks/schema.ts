@@ -130,7 +130,7 @@ export const ErrorCode = Type.Unsafe<AttemptErrorCode | null>({
   type: ['string', 'null'],
   title: 'AttemptErrorCode',
   enum: [...Object.keys(attemptErrors), null],
-  description: 'The error as a code; null if the HTTP status says enough, or the sentence has details of its own',
+  description: 'The error as a code; null without an error, or if its text gives the HTTP status or other details',
 })
 
 const State = Type.Enum([...deliveryStates], {

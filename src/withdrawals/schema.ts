@@ -131,7 +131,9 @@ export const WithdrawalView = Type.Object(
     payer: Type.Optional(AccountHolderView),
     receiver: Type.Optional(AccountHolderView),
     pixKey: Type.Optional(PixKeyView),
-    feeAmount: Type.Optional(Type.Integer({ description: 'Cents on top of the amount; returned if it is not sent' })),
+    feeAmount: Type.Optional(
+      Type.Integer({ description: 'Fee in cents, on top of the amount; returned if the withdrawal is not sent' }),
+    ),
   },
   {
     title: 'Withdrawal',

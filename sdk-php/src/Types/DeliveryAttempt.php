@@ -19,7 +19,7 @@ final class DeliveryAttempt extends Model
     public readonly ?int $status;
     /** Why the attempt failed. */
     public readonly ?string $error;
-    /** @var null|'no_answer'|'redirected'|'gone'|'address_not_allowed'|'private_address'|'connection_refused'|'connection_closed'|'connection_timeout'|'connection_failed'|'unreachable'|'name_not_found'|'name_without_address'|'name_server_failed'|'name_server_timeout'|'head_too_long'|'certificate_expired'|'certificate_self_signed'|'certificate_untrusted'|'certificate_of_other_name'|'certificate_without_chain'|'not_http' The error as a code; null if the HTTP status says enough, or the sentence has details of its own. */
+    /** @var null|'no_answer'|'redirected'|'gone'|'address_not_allowed'|'private_address'|'connection_refused'|'connection_closed'|'connection_timeout'|'connection_failed'|'unreachable'|'name_not_found'|'name_without_address'|'name_server_failed'|'name_server_timeout'|'head_too_long'|'certificate_expired'|'certificate_self_signed'|'certificate_untrusted'|'certificate_of_other_name'|'certificate_without_chain'|'not_http' The error as a code; null without an error, or if its text gives the HTTP status or other details. */
     public readonly ?string $errorCode;
     /** The first 2 kB of the response’s body; null if there was no response or it had no text. */
     public readonly ?string $response;

@@ -46,7 +46,7 @@ final class Withdrawal extends Model
     public readonly ?AccountHolder $receiver;
     /** A PIX key: the address of an account. */
     public readonly ?PixKey $pixKey;
-    /** Cents on top of the amount; returned if it is not sent. */
+    /** Fee in cents, on top of the amount; returned if the withdrawal is not sent. */
     public readonly ?int $feeAmount;
 
     /** @param array<string, mixed> $data */

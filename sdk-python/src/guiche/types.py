@@ -345,7 +345,7 @@ class Withdrawal(_WithdrawalAlways, total=False):
     receiver: AccountHolder
     pixKey: PixKey
     feeAmount: int
-    """Cents on top of the amount; returned if it is not sent."""
+    """Fee in cents, on top of the amount; returned if the withdrawal is not sent."""
 
 
 class _WithdrawalCreatedAlways(TypedDict):
@@ -430,7 +430,7 @@ class EventSummary(TypedDict):
 DeliveryState: TypeAlias = Literal["waiting", "pending", "delivered", "exhausted", "gone", "canceled"]
 
 
-# The error as a code; null if the HTTP status says enough, or the sentence has details of its own.
+# The error as a code; null without an error, or if its text gives the HTTP status or other details.
 AttemptErrorCode: TypeAlias = Literal["no_answer", "redirected", "gone", "address_not_allowed", "private_address", "connection_refused", "connection_closed", "connection_timeout", "connection_failed", "unreachable", "name_not_found", "name_without_address", "name_server_failed", "name_server_timeout", "head_too_long", "certificate_expired", "certificate_self_signed", "certificate_untrusted", "certificate_of_other_name", "certificate_without_chain", "not_http", None]
 
 
