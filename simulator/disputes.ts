@@ -15,7 +15,7 @@ import {
 import type { Network } from './network.ts'
 import { receiverAccount } from './receiver-account.ts'
 import { notifyOfReturn } from './returns.ts'
-import { insertReturnIn, lockLeft, type ReturnNature, type ReturnRow, sumOfMedReturns } from './returns-store.ts'
+import { insertReturnIn, lockPix, type ReturnNature, type ReturnRow, sumOfMedReturns } from './returns-store.ts'
 import { inTransaction } from './transaction.ts'
 
 export type DisputeInput = {
@@ -46,10 +46,10 @@ export function openDispute(
   openedAt = network.clock.now(),
 ): Promise<ControlOutcome> {
   return inTransaction(network.pool, async (client) => {
-    const pix = await lockLeft(client, { endToEndId: input.endToEndId, now: openedAt })
+    const pix = await lockPix(client, { endToEndId: input.endToEndId, now: openedAt })
     if (!pix) return refused('payment_unknown')
-    const amount = input.amount ?? pix.whole
-    if (amount < 1 || amount > pix.whole) return refused('amount_invalid')
+    const amount = input.amount ?? pix.amount
+    if (amount < 1 || amount > pix.amount) return refused('amount_invalid')
     if (openedAt.getTime() - pix.paidAt.getTime() > disputeWindowDays * 86_400_000) return refused('too_late')
     if (await hasOpenDispute(client, input.endToEndId)) return refused('already_open')
     const id = randomUUID()
@@ -94,11 +94,11 @@ export async function returnUnannounced(
 ): Promise<ControlOutcome> {
   const now = network.clock.now()
   const outcome = await inTransaction(network.pool, async (client) => {
-    const pix = await lockLeft(client, { endToEndId, now })
+    const pix = await lockPix(client, { endToEndId, now })
     if (!pix) return refused('payment_unknown')
-    if (pix.amount === 0) return refused('nothing_left')
-    const returned = amount ?? pix.amount
-    if (returned < 1 || returned > pix.amount) return refused('amount_invalid')
+    if (pix.left === 0) return refused('nothing_left')
+    const returned = amount ?? pix.left
+    if (returned < 1 || returned > pix.left) return refused('amount_invalid')
     return insertOwnReturn(client, { endToEndId, amount: returned, nature: 'MED_FRAUDE', at: now, settlesAt: now })
   })
   if ('ok' in outcome) return outcome
@@ -108,10 +108,10 @@ export async function returnUnannounced(
 
 async function accept(client: pg.PoolClient, dispute: DisputeRow, at: Date) {
   const { id, endToEndId, reason } = dispute
-  const pix = await lockLeft(client, { endToEndId, now: at })
-  if (!pix || pix.amount === 0) return refused('nothing_left')
+  const pix = await lockPix(client, { endToEndId, now: at })
+  if (!pix || pix.left === 0) return refused('nothing_left')
   const before = await sumOfMedReturns(client, { endToEndId, since: dispute.openedAt })
-  const amount = Math.min(dispute.amount - before, pix.amount)
+  const amount = Math.min(dispute.amount - before, pix.left)
   if (amount <= 0) {
     await updateDispute(client, { id, state: 'accepted', changedAt: at, returnSettlesAt: null })
     return null

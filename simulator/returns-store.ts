@@ -23,20 +23,20 @@ export type InsertReturnOutcome = 'inserted' | 'exists' | 'pix_unknown' | 'too_l
 export const returnWindowDays = 90
 
 /**
- * Accepts a return if the Pix still covers it. The Pix is locked first: two concurrent returns would each see the sum
- * without the other. A rejected return no longer counts.
+ * Accepts a return if the Pix still covers it. The Pix is locked first: otherwise two concurrent returns would
+ * each see the sum without the other. A rejected return no longer counts.
  */
 export function insertReturn(pool: pg.Pool, row: ReturnRow): Promise<InsertReturnOutcome> {
   return inTransaction(pool, (client) => insertReturnIn(client, row))
 }
 
 export async function insertReturnIn(client: pg.PoolClient, row: ReturnRow): Promise<InsertReturnOutcome> {
-  const left = await lockLeft(client, { endToEndId: row.endToEndId, now: row.requestedAt })
-  if (!left) return 'pix_unknown'
+  const pix = await lockPix(client, { endToEndId: row.endToEndId, now: row.requestedAt })
+  if (!pix) return 'pix_unknown'
   if (await findReturn(client, row)) return 'exists'
-  const ageMs = row.requestedAt.getTime() - left.paidAt.getTime()
+  const ageMs = row.requestedAt.getTime() - pix.paidAt.getTime()
   if (row.nature === 'ORIGINAL' && ageMs > returnWindowDays * 86_400_000) return 'too_late'
-  if (row.amount > left.amount) return 'too_much'
+  if (row.amount > pix.left) return 'too_much'
   await client.query({
     text: `
       insert into simulator.returns
@@ -57,27 +57,27 @@ export async function insertReturnIn(client: pg.PoolClient, row: ReturnRow): Pro
   return 'inserted'
 }
 
-/** Locks a Pix and returns how much of it is not returned yet. Null if there is no such Pix. */
-export async function lockLeft(
+/** Locks a Pix and returns its amount and what is `left` of it after its returns. Null if there is no such Pix. */
+export async function lockPix(
   client: pg.PoolClient,
   { endToEndId, now }: { endToEndId: string; now: Date },
-): Promise<{ whole: number; amount: number; paidAt: Date } | null> {
-  const pix = await client.query<{ amount: string; paid_at: Date }>({
+): Promise<{ amount: number; left: number; paidAt: Date } | null> {
+  const locked = await client.query<{ amount: string; paid_at: Date }>({
     text: `
       select amount::text as amount, paid_at from simulator.pix
       where end_to_end_id = $1 and (shown_at is null or shown_at <= $2) for update`,
     values: [endToEndId, now.toISOString()],
   })
-  const [found] = pix.rows
-  if (!found) return null
+  const [pix] = locked.rows
+  if (!pix) return null
   const { rows } = await client.query<{ returned: string }>({
     text: `
       select coalesce(sum(amount), 0)::text as returned from simulator.returns
       where end_to_end_id = $1 and (rejection is null or settles_at > $2)`,
     values: [endToEndId, now.toISOString()],
   })
-  const whole = Number(found.amount)
-  return { whole, amount: whole - Number(rows[0]?.returned), paidAt: found.paid_at }
+  const amount = Number(pix.amount)
+  return { amount, left: amount - Number(rows[0]?.returned), paidAt: pix.paid_at }
 }
 
 /** The amount of a Pix that was returned under MED since a given time: the return of a dispute may come in parts. */
