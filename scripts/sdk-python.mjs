@@ -35,7 +35,7 @@ const queries = [
   ['getBalance', ['BalanceQuery', 'The time of the balance.']],
 ]
 
-/** Bodies whose required fields the SDK can fill in, and the name of the input without them. */
+/** Bodies with required fields that the SDK can fill in: the name of its type for the input, and those fields. */
 const inputs = {
   CreateTransactionBody: ['CreateTransaction', ['paymentMethod', 'pix']],
   CreateWithdrawalBody: ['CreateWithdrawal', ['method', 'idempotencyKey']],
@@ -240,7 +240,7 @@ function sentence(text) {
   return /[.…]$/.test(first) ? first : `${first}.`
 }
 
-/** The sync client has the same steps, without waiting for other tasks. @param {string} text */
+/** Turns an async module into the sync module with the same steps. @param {string} text */
 function toSync(text) {
   const needed = text.includes('asyncio.Lock') ? 'threading' : text.includes('asyncio.sleep') ? 'time' : null
   return text

@@ -8,9 +8,9 @@ import { sumAccount } from './store.ts'
  */
 export async function getBalance(network: Network, query: Record<string, string>): Promise<HttpResponse> {
   const { held, med } = await readAccount(network)
-  const saldo = write(held - med)
+  const saldo = formatReais(held - med)
   if (query.bloqueios !== 'true') return json(200, { saldo })
-  return json(200, { saldo, bloqueios: { judicial: '0.00', med: write(med), total: write(med) } })
+  return json(200, { saldo, bloqueios: { judicial: '0.00', med: formatReais(med), total: formatReais(med) } })
 }
 
 /** `GET /banking/v2/saldo` of Inter: numbers, and three kinds of blocks. None of them is named MED. */
@@ -39,7 +39,7 @@ async function readAccount({ pool, clock, quirks }: Network): Promise<{ held: nu
   return { held, med: Math.max(0, Math.min(held, disputed)) }
 }
 
-function write(cents: number): string {
+function formatReais(cents: number): string {
   const whole = Math.abs(cents)
   return `${cents < 0 ? '-' : ''}${Math.floor(whole / 100)}.${String(whole % 100).padStart(2, '0')}`
 }

@@ -14,7 +14,7 @@ export type CertificateInput = {
   hosts?: string[]
   validFrom: Date
   validTo: Date
-  /** Its private key. A new one by default, which takes a fifth of a second to find. */
+  /** Its private key. A new one by default: generating it takes a fifth of a second. */
   key?: string
 }
 

@@ -1,4 +1,4 @@
-/** The outcome of a control that a test or a developer used. */
+/** The outcome of a command of the sandbox, such as opening a dispute. */
 export type ControlOutcome = { ok: true; id: string } | { ok: false; code: ControlRefusal; message: string }
 
 const messages = {

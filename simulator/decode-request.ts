@@ -78,5 +78,5 @@ export function toScope(method: string, path: string): string {
   if (path === sicoobBalancePath) return 'cco_consulta'
   if (path === balancePath) return 'gn.balance.read'
   if (disputePaths.test(path)) return `gn.infractions.${right}`
-  return `${path.split('/')[1]}.${method === 'GET' ? 'read' : 'write'}`
+  return `${path.split('/')[1]}.${right}`
 }

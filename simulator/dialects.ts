@@ -110,7 +110,7 @@ const differences = {
     tokenLifetimeSeconds: 300,
     // [ACBr]
     requiredHeader: 'client_id',
-    // [ACBr], 2023-06, 2022-09 and 2022-10.
+    // [ACBr]: in 2023-06, 2022-09 and 2022-10, in this order.
     code: 'brcode',
     returnStatus: '200',
     hasNulls: true,

@@ -111,10 +111,10 @@ function encodeProblem(quirks: Quirks, request: { method: string }, problem: Jso
   const name = String(problem.type).split('/').at(-1) ?? ''
   if (quirks.errors === 'name') {
     const isRepeat = name === 'CobDuplicada'
-    return json(isRepeat ? 409 : status, { nome: names[name] ?? toSnakeCase(name), mensagem: message })
+    return json(isRepeat ? 409 : status, { nome: efiErrorNames[name] ?? toSnakeCase(name), mensagem: message })
   }
   if (quirks.errors === 'list')
-    return status === 401 || status === 403 ? gatewayError(status, message) : listed(status, message)
+    return status === 401 || status === 403 ? gatewayError(status, message) : errorList(status, message)
   if (quirks.errors === 'wrapped' && status === 400 && request.method !== 'GET') {
     const razao = JSON.stringify({ codigo: '422', mensagem: message })
     return withProblemType(400, { ...problem, type, violacoes: [{ razao, propriedade: 'body' }] })
@@ -132,14 +132,14 @@ function gatewayError(statusCode: number, message: string): HttpResponse {
   return json(statusCode, { statusCode, error, message, attributes: { error: message } })
 }
 
-function listed(status: number, mensagem: string): HttpResponse {
+function errorList(status: number, mensagem: string): HttpResponse {
   return json(status, {
     erros: [{ codigo: '4769515', versao: '1', mensagem, ocorrencia: 'CHOM00000062715498140101' }],
   })
 }
 
-// Efí's names, as far as they are known.
-const names: Record<string, string> = {
+// As far as they are known.
+const efiErrorNames: Record<string, string> = {
   CobDuplicada: 'txid_duplicado',
   CobNaoEncontrado: 'cobranca_nao_encontrada',
   CobOperacaoInvalida: 'valor_invalido',

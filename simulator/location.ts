@@ -26,7 +26,7 @@ export function readLocationPath(path: string): string | null {
   return bytes.toString('base64url') === token ? bytes.toString('hex') : null
 }
 
-/** The path of a location below the base URL of this network that it begins with. Null for one of another network. */
+/** The path of a location that begins with one of the base URLs, without that URL. Null for another network's. */
 export function toLocationPath(location: string, baseUrls: string[]): string | null {
   for (const baseUrl of baseUrls) {
     const base = withoutScheme(baseUrl)

@@ -4,7 +4,7 @@ import { parseCount, parseDateTime } from './validate.ts'
 /** A page of a list between two times, as in every list of API Pix. Pages count from zero. */
 export type Page = { from: Date; to: Date; page: number; pageSize: number }
 
-/** The page, or the invalid ones among its parameters and `others`. */
+/** The page, or its invalid parameters. `others` says of further parameters of the query whether they are invalid. */
 export function parsePage(
   query: Record<string, string>,
   others: Record<string, boolean> = {},

@@ -29,7 +29,10 @@ export function routeInter(
 
 const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** `POST /banking/v2/pix`: the same `x-id-idempotente` always returns the first payout, if the fields have the right types. */
+/**
+ * `POST /banking/v2/pix`. A repeated `x-id-idempotente` returns the first payout, whatever else is in the request, as
+ * long as its fields have the right types.
+ */
 async function postPix(network: Network, request: HttpRequest): Promise<HttpResponse> {
   const body = parseJson(request.body)
   const { valor, descricao, destinatario } = isRecord(body) ? body : {}

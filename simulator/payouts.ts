@@ -51,7 +51,7 @@ export async function putPayout(network: Network, id: string, request: HttpReque
   }
   const row = toPayoutRow({ network, profile }, requested, { key: 'favorecido.chave', amount: 'valor' })
   if ('razao' in row) return invalid([row])
-  if (!(await insertPayout(network.pool, row))) return repeat(network, row)
+  if (!(await insertPayout(network.pool, row))) return answerRepeat(network, row)
   notifyOfPayout(network, row)
   return await answerAccepted({ network, profile }, row, json(201, toAccepted(row)))
 }
@@ -118,7 +118,7 @@ export function newPayoutEndToEndId(at: Date): string {
   return newEndToEndId({ ispb: receiverAccount.bankAccount.ispb, at })
 }
 
-async function repeat(network: Network, payout: PayoutRow): Promise<HttpResponse> {
+async function answerRepeat(network: Network, payout: PayoutRow): Promise<HttpResponse> {
   const stored = await findPayout(network.pool, payout.id)
   const isSame =
     stored?.amount === payout.amount &&

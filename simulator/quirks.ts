@@ -34,6 +34,7 @@ const Quirks = Type.Object(
     // Tokens.
     /** How the client authenticates: HTTP Basic, id and secret in the body, or only the id. */
     tokenClient: oneOf('basic', 'body', 'id_only'),
+    /** The content type of the request for a token. */
     tokenBody: oneOf('any', 'form', 'json'),
     /** Where `grant_type` is accepted: only in the body, or in the query too. */
     tokenGrant: oneOf('body', 'query_too'),
@@ -52,6 +53,10 @@ const Quirks = Type.Object(
     listDaysMax: orNull(Type.Integer({ minimum: 1 })),
 
     // Answers.
+    /**
+     * The form of an error: the standard's problem, Efí's `nome` and `mensagem`, Banco do Brasil's `erros`, or a problem
+     * with the actual error as JSON inside `violacoes`.
+     */
     errors: oneOf('problem', 'name', 'list', 'wrapped'),
     /** The answer for a list without entries: 200 and an empty list, or 404 and an error. */
     emptyList: oneOf('200', '404'),
@@ -87,7 +92,9 @@ const Quirks = Type.Object(
     testsWebhook: Type.Boolean(),
     /** A webhook must use https, unless it is on this machine. */
     isWebhookSecure: Type.Boolean(),
+    /** Callbacks go to the registered address with `/pix` appended. */
     hasPixSuffix: Type.Boolean(),
+    /** The list of payments inside an object, or the list itself. */
     callbackBody: oneOf('object', 'list'),
   },
   { additionalProperties: false },

@@ -45,7 +45,7 @@ export async function putReturn(
   if (outcome === 'pix_unknown') return problem('PixNaoEncontrado', 'Não há Pix com o e2eid informado.')
   if (outcome === 'too_late') return invalid(refusals.too_late, 'e2eid')
   if (outcome === 'too_much') return invalid(refusals.too_much, 'devolucao.valor')
-  if (outcome === 'exists') return repeat(network, row)
+  if (outcome === 'exists') return answerRepeat(network, row)
   notifyOfReturn(network, row)
   if (profile.has('answer_lost', id)) return timeoutResponse()
   if (amount === lateReturnAmount && !(await waitUnlessClosed(network, lateAnswerMs))) {
@@ -90,7 +90,7 @@ function toRow(
   }
 }
 
-async function repeat(network: Network, requested: ReturnRow): Promise<HttpResponse> {
+async function answerRepeat(network: Network, requested: ReturnRow): Promise<HttpResponse> {
   const stored = await findReturn(network.pool, requested)
   if (
     stored &&

@@ -10,7 +10,7 @@ export class Balances {
     this.#client = client
   }
 
-  /** The balance now, or as it was `at` a past time: available, reserved, blocked and owed, in cents. */
+  /** The balance now, or at the past time `at`: available, reserved, blocked and owed, in cents. */
   get(query?: BalanceQuery, options?: RequestOptions): Promise<Balance> {
     return this.#client.get('/balance', options, query)
   }

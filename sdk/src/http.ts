@@ -102,8 +102,8 @@ function mayRepeat(call: Call, error: unknown): boolean {
 }
 
 /**
- * The pause that the service asks for; else twice the previous one, with jitter, since what failed for one client
- * failed for many.
+ * The pause that the service asks for; else twice the previous one. It is random in part, so that many clients do not
+ * retry at the same moment.
  */
 function pauseMs(error: unknown, retry: number): number {
   const retryAfter = error instanceof GuicheError ? error.retryAfterSeconds : undefined

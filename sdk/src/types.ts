@@ -1,6 +1,6 @@
 import type { operations } from './openapi.ts'
 
-/** The types of the API's document, and below them those that it does not have in this form. */
+/** The types of the OpenAPI document, and types that the document does not have in this form. */
 
 export type * from './openapi.ts'
 
