@@ -266,7 +266,7 @@ function toSync(text) {
     })
 }
 
-const document = JSON.parse(readFileSync(process.env.DOC ?? join(folder, '../docs/openapi.json'), 'utf8'))
+const document = JSON.parse(readFileSync(join(folder, '../docs/openapi.json'), 'utf8'))
 const files = new Map([['src/guiche/types.py', writeTypes(document)]])
 /** @type {string[]} */
 const removed = []

@@ -1,4 +1,4 @@
-/** The outcome of a command of the sandbox, such as opening a dispute. */
+/** The outcome of one of the sandbox's controls (sandbox.ts), such as opening a dispute. */
 export type ControlOutcome = { ok: true; id: string } | { ok: false; code: ControlRefusal; message: string }
 
 const messages = {

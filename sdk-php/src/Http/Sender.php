@@ -117,8 +117,8 @@ final class Sender
     }
 
     /**
-     * The pause that the service asks for; else twice the previous one, with jitter, since what failed for one client
-     * failed for many.
+     * The pause that the service asks for; else twice the previous one. It is random in part, so that many clients do
+     * not retry at the same moment.
      */
     private static function pauseMs(GuicheException $error, int $retry): int
     {

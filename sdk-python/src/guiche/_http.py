@@ -82,8 +82,8 @@ def is_interruption(error: GuicheError) -> bool:
 
 def pause_before(error: GuicheError, retry: int) -> float:
     """
-    The pause that the service asks for; else twice the previous one, with jitter, since what failed for one client
-    failed for many.
+    The pause that the service asks for; else twice the previous one. It is random in part, so that many clients do not
+    retry at the same moment.
     """
     if error.retry_after is not None:
         return error.retry_after + random.random() / 10
