@@ -1,5 +1,5 @@
 /**
- * A request and its answer as plain data, so that tests can call the function directly that also serves HTTP. Header
+ * A request and its answer as plain data, so that tests can directly call the function that also serves HTTP. Header
  * names are in lower case; `path` has no query and is not decoded.
  */
 export type HttpRequest = {

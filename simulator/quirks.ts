@@ -83,7 +83,7 @@ const Quirks = Type.Object(
     hasMaskedPayouts: Type.Boolean(),
 
     // Callbacks.
-    /** What happens to the same address for the same key a second time. */
+    /** Whether the same address may be registered again for the same key. */
     repeatedWebhook: oneOf('accepted', 'refused'),
     /**
      * Calls the address without a certificate when it is registered, and refuses it if that call is accepted. A client

@@ -49,8 +49,8 @@ export function createClient(settings: Settings, tokens: Tokens): Client {
     try {
       return await unlessAborted(tokens.get(limits), signal)
     } catch (error) {
-      // One token error goes to every call that waited for the token. Each call gets its own idempotency key, since an
-      // earlier try of it may have been carried out.
+      // All calls that waited for the token get the same error. So each throws a copy with its own idempotency key: an
+      // earlier try of the call may have been carried out.
       if (!(error instanceof GuicheError) || call.idempotencyKey === undefined) throw error
       const Class = error.constructor as typeof GuicheError
       throw new Class({ ...error, idempotencyKey: call.idempotencyKey, cause: error.cause })

@@ -10,7 +10,7 @@ import type { Behaviour } from './traits.ts'
 /** What a payer's bank knows of the charge. */
 export type Payable = { txid: string; amount: Cents; expiresAt: Date; isPaid: boolean }
 
-/** Pays instead of the expected payer. He does not exist either. */
+/** Pays instead of the expected payer. This person does not exist. */
 export const otherPayer: AccountHolder = {
   type: 'PF',
   name: 'José Carlos Ferreira',
