@@ -17,6 +17,7 @@ const silenceMaxMs = 30_000
 
 /** Runs a job in this process: raw sockets, prepared requests, minimal parsing of answers (about 15 µs a request). */
 export async function runJob(job: Job, onSend?: (index: number, dueAt: number) => void): Promise<Report> {
+  if (job.requests.length === 0 && !job.once) throw new Error('the job has no requests to repeat')
   const requests = job.requests.map(prepare)
   const pattern = job.keep && new RegExp(job.keep.pattern)
   const report: Report = {
