@@ -194,6 +194,21 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
   })
 
+  it('shows a screen again by “Try again” after its own request got a broken response', async () => {
+    const { page } = desktop
+    const list = '**/dashboard/api/list/transaction'
+    await page.route(list, async (route) => await route.fulfill({ json: { data: [null], next: null, previous: null } }))
+    await page.goto(`${service.baseUrl}/dashboard/transactions`)
+    const broken = page.getByRole('alert').filter({ hasText: 'This part could not be shown' })
+    await broken.waitFor()
+    await page.unroute(list)
+    await broken.getByRole('button', { name: 'Try again' }).click()
+    await row(page, 'R$888.00').waitFor()
+    expect(await broken.count()).toBe(0)
+    // React has reported the error of the test.
+    desktop.pageErrors.length = 0
+  })
+
   it('shows what a new role may do, without a reload', async () => {
     const { page, go, pageErrors } = desktop
     const setRole = async (role: string) =>

@@ -57,10 +57,15 @@ export class ErrorBoundary extends Component<
 function Broken({ error, components, onRetry }: { error: Error; components: string; onRetry: () => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  // The cause may be the response that the part shows, so fetch it again first.
+  // The cause may be a response that the part shows. If a component outside the part requested it, it is requested again
+  // before the part is rendered. If the part itself did, it is forgotten, so that the part requests it again.
   const again = useMutation({
-    mutationFn: async () => await queries.refetchQueries({ type: 'active' }),
-    // The screen receives the new response in the next task. A retry before it would show the former response, and fail again.
+    mutationFn: async () => {
+      queries.removeQueries({ predicate: (query) => query.getObserversCount() === 0 })
+      await queries.refetchQueries({ type: 'active' })
+    },
+    // The components receive the new response in the next task. A retry before that would render the old one, and fail
+    // again.
     onSettled: () => notifyManager.schedule(onRetry),
   })
   // The query is left out because it may contain personal data.
