@@ -261,7 +261,12 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByRole('alert').getByText('Não houve resposta do serviço.').waitFor()
     await page.getByRole('button', { name: /^Sua conta/ }).click()
     await page.getByRole('menuitem', { name: 'English' }).click()
-    await page.getByRole('alert').getByText('The service cannot be reached.').waitFor()
+    const notReached = page.getByRole('alert').getByText('The service cannot be reached.')
+    await notReached.waitFor()
+    await page.route('**/dashboard/api/client', async (route) => await route.abort())
+    await page.goto(`${service.baseUrl}/dashboard/month`)
+    await page.getByRole('heading', { name: 'Month' }).waitFor()
+    await notReached.waitFor()
   })
 
   it('guides a newcomer: chooses the only merchant, explains what is missing, and cuts nothing off', async () => {

@@ -4,6 +4,7 @@ import { useLocation, useSearchParams } from 'wouter'
 import { useClient } from '../session.tsx'
 import { texts, useText } from '../text.ts'
 import { Empty } from './empty.tsx'
+import { ErrorNotice } from './error-notice.tsx'
 import { useMerchants } from './merchant-switch.tsx'
 import { Page } from './page.tsx'
 
@@ -52,6 +53,7 @@ export function ChooseMerchant({ selectsSoleMerchant = false }: { selectsSoleMer
       { replace: true },
     )
   }, [only, setQuery])
+  if (clients.isLoadingError) return <ErrorNotice error={clients.error} onRetry={() => void clients.refetch()} />
   if (clients.isPending || only !== undefined) return <Skeleton height={240} />
   return (
     <div className="card">
