@@ -17,7 +17,17 @@ function commit(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: packageFolder(), encoding: 'utf8' }).trim()
   try {
     const isDirty =
-      git('status', '--porcelain', '--untracked-files=no', '--', 'src', 'simulator', 'migrations', 'bench/*.ts') !== ''
+      git(
+        'status',
+        '--porcelain',
+        '--untracked-files=no',
+        '--',
+        'src',
+        'simulator',
+        'qr-png',
+        'migrations',
+        'bench/*.ts',
+      ) !== ''
     return `${git('rev-parse', '--short', 'HEAD')}${isDirty ? ' with changes' : ''}`
   } catch {
     return 'unknown'
