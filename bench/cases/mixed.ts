@@ -22,6 +22,7 @@ export async function mixed(bench: Bench): Promise<void> {
   const watched = await startWatched({ processes, statements })
   const { service } = watched
   const receivers = await startReceivers(10)
+  const emptying = setInterval(() => void service.emptyLog(), 30_000)
   try {
     const merchants = await addMerchants(service, merchantsCount)
     const seconds = Math.round(bench.seconds * (isFull ? lengthening.full : lengthening.short))
@@ -67,14 +68,12 @@ export async function mixed(bench: Bench): Promise<void> {
       },
     }
     say(`a mixed hour compressed into ${seconds} s`)
-    const emptying = setInterval(() => void service.emptyLog(), 30_000)
     const names = Object.keys(jobs) as (keyof typeof rates)[]
     const endPeriod = await watched.begin()
     const reports: Report[] = await Promise.all(
       names.map((name) => generate({ ...jobs[name], perSecond: rates[name] })),
     )
     const seen = await endPeriod()
-    clearInterval(emptying)
     // A refund changes its transaction twice.
     const changed = (rates.creates + rates.payments + 2 * rates.refunds) * seconds
     const delivered = await receivers.worker.request({ task: 'read', waitFor: changed, waitMs: 5_000 })
@@ -106,6 +105,7 @@ export async function mixed(bench: Bench): Promise<void> {
       created,
     })
   } finally {
+    clearInterval(emptying)
     receivers.worker.end()
     await watched.close()
   }
