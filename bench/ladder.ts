@@ -21,9 +21,12 @@ const kneeWanted = 2000
 /** After a start most of the code is not compiled yet. */
 const firstWarmUp = { perSecond: 500, seconds: 10 }
 const warmUpSeconds = 5
-/** A rung pays one charge for every ten that it creates, of those of its warm-up: this part of it has twice as many. */
+/**
+ * A rung pays one charge for every ten that it creates. They are charges of its warm-up, which lasts at least this part
+ * of the rung, and so creates twice as many as are paid.
+ */
 const warmUpShareMin = 0.2
-/** For webhooks that are missing at the end of a rung. */
+/** How long a rung waits at its end for webhooks that have not arrived. */
 const lateMs = 3_000
 
 type Rung = { perSecond: number; steady: Steady; delivered: ReceiverReport; seen: Observed }
@@ -83,8 +86,8 @@ async function climb(options: {
 }
 
 /**
- * The p99 is low enough, and every create that was due was sent (but for a hundredth of a second) and answered with
- * 2xx.
+ * The p99 is low enough, and every create that was due was sent and answered with 2xx. Those that were due in the last
+ * hundredth of a second may be unsent.
  */
 function isFast({ steady: { created } }: Rung): boolean {
   return toMs(created, 99) <= p99MaxMs && Object.keys(created.errors).length === 0

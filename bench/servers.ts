@@ -19,7 +19,7 @@ export function startHello(): Promise<Server> {
   return startServer('Fastify alone', [join(import.meta.dirname, 'hello.js')], '', {})
 }
 
-/** Installed at the first use, from their own lockfiles: they are not part of this package. */
+/** Competitors are not part of this package: they are installed at the first use, from their own lockfiles. */
 export async function startPeer(
   service: Service,
   peer: 'express' | 'nest',
@@ -62,7 +62,7 @@ export async function createDatabase(service: Service, name: string, schema: str
   const url = new URL(service.connectionString)
   url.pathname = name
   const db = connect({ connectionString: url.href, connectionsMax: 1, onError: () => {} })
-  // Of several statements, so it has several results.
+  // `db.query` is for one statement, and the schema has several.
   await db.pool.query(schema)
   await db.pool.end()
   return url.searchParams.get('host') ?? ''

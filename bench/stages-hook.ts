@@ -9,8 +9,8 @@ import { type Histogram, record } from './load/histogram.ts'
 import { deliveryParts, partOf, type Recorded, stageNames, writeSnapshots } from './stages.ts'
 
 // Loaded into each process of the service before its own code (`node --import`). Records how long requests, batches,
-// statements and deliveries spend where, and the delays of the event loop, garbage collection and the pool. It changes
-// no behaviour, and costs about 2 % of Guichê's processor time.
+// statements and deliveries spend in each stage, and the delays of the event loop, garbage collection and the pool. It
+// changes no behaviour, and costs about 2 % of Guichê's processor time.
 
 const loopEveryMs = 5
 

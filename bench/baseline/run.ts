@@ -24,8 +24,8 @@ const backendsEndMs = 300
 
 /**
  * PostgreSQL's own maximum for the rows of a create: on the same server, in a database with the same schema, indexes,
- * checks and triggers. (Only in the service's database does a job fold the counts that triggers write.) Both kinds run
- * with several numbers of clients, as with pgbench, and the best result counts.
+ * checks and triggers. (The triggers write changes of counts, which a job adds up in the service's database only.) Both
+ * kinds run with several numbers of clients, as with pgbench, and the best result counts.
  */
 export async function openBaseline(service: Service, seconds: number): Promise<Baseline> {
   const { rowBytes, ...jobs } = await readBaseline(service.db)

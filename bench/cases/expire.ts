@@ -53,7 +53,7 @@ const sum = (values: number[]) => values.reduce((all, value) => all + value, 0)
 
 function toNote(open: number, lost: number): string | undefined {
   if (open + lost === 0) return undefined
-  return `**${open} were not FAILED at the end, ${waitMs / 1000} s at most; ${lost} webhooks did not arrive**`
+  return `**${open} were not FAILED when no check was due or after ${waitMs / 1000} s; ${lost} webhooks did not arrive**`
 }
 
 async function expireAll({ service }: Bench, ids: string[]): Promise<Omit<Expired, 'lost'>> {

@@ -4,7 +4,7 @@ import { type Job, type Report, toRequest } from '../load/job.ts'
 import { generate } from '../processes.ts'
 import { createJob } from './create.ts'
 
-/** All of these fit in what a process keeps: all but the first fetch of each only checks that it is unchanged. */
+/** A process keeps all of these in memory: after the first fetch of each, it only checks that it is unchanged. */
 const openCount = 1000
 const connections = 64
 
@@ -16,7 +16,8 @@ export async function fetchById(bench: Bench): Promise<void> {
   if (!merchant) return
   const place = { port: service.port, token: merchant.token }
   const ours = await fetchJob(bench, place, openCount)
-  // Each process gets twice as many as it keeps before one comes again: each fetch reads the row and draws the image.
+  // Each process fetches twice as many as it keeps before one comes again, so each fetch reads the row and draws the
+  // image.
   const manyCount = 2 * keptMax * bench.processes
   const notKept = await fetchJob(bench, place, manyCount)
   const theirs = []

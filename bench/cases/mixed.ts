@@ -9,8 +9,8 @@ import { startWatched } from '../watch.ts'
 import { showSeen } from '../watched-tables.ts'
 import { createJob } from './create.ts'
 
-/** A minute; five with --full. */
-const lengthening = { short: 15, full: 30 }
+/** The case lasts so many times as long as one measurement: a minute, or five with --full. */
+const durationFactors = { short: 15, full: 30 }
 /** Of each, per second: some 1.4 million creates an hour, of which half are paid. */
 const rates = { creates: 400, payments: 200, fetches: 400, lists: 40, refunds: 4 }
 
@@ -25,7 +25,7 @@ export async function mixed(bench: Bench): Promise<void> {
   const emptying = setInterval(() => void service.emptyLog(), 30_000)
   try {
     const merchants = await addMerchants(service, merchantsCount)
-    const seconds = Math.round(bench.seconds * (isFull ? lengthening.full : lengthening.short))
+    const seconds = Math.round(bench.seconds * (isFull ? durationFactors.full : durationFactors.short))
     const common = { port: service.port, merchants, webhookUrls: receivers.urls }
     const [merchant] = merchants
     const { payments } = await createCharges({ ...common, count: rates.payments * seconds })
@@ -48,7 +48,7 @@ export async function mixed(bench: Bench): Promise<void> {
       lists: {
         ...create,
         connections: 32,
-        // Of all merchants: the lists of one take turns, and wait between them.
+        // Of all merchants: the service runs few lists of one merchant at once, and pauses between them.
         requests: ['', '?status=PAID', '?page=3', '?minAmount=5000&maxAmount=9000'].flatMap((query) =>
           merchants.map((own) => get(`/transaction${query}`, own.token)),
         ),

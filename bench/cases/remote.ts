@@ -9,7 +9,7 @@ import { createJob } from './create.ts'
 
 const readyMaxMs = 60_000
 
-/** Creates charges at an acquirer in another process, over HTTP as at a real PSP, which answers immediately. */
+/** Creates charges at an acquirer in another process, over HTTP as at a real PSP. The acquirer answers immediately. */
 export async function remote(bench: Bench): Promise<void> {
   const dataDir = await makeDataDir()
   try {

@@ -27,7 +27,7 @@ export function merge(into: Histogram, other: Histogram): void {
   into.max = Math.max(into.max, other.max)
 }
 
-/** What was recorded after `before`, an earlier state of the same histogram. Its maximum is that of its highest bucket. */
+/** What was recorded after `before`, an earlier state of the same histogram. The maximum is that of the highest bucket. */
 export function since(before: Histogram, after: Histogram): Histogram {
   const counts = after.counts.map((count, bucket) => count - (before.counts[bucket] ?? 0))
   const highest = counts.findLastIndex((count) => count > 0)

@@ -29,14 +29,14 @@ export type Report = {
   firstErrorBody?: string
   seconds: number
   latency: Histogram
-  /** The first part of it, from when a request was due until a connection was free to send it. */
+  /** The first part of the latency: from when a request was due until a connection was free to send it. */
   queued: Histogram
   kept: string[][]
   /** The generator's own processor time, without the warm-up. */
   cpuMicros: number
 }
 
-/** Marks the place of a number with that many digits in a request. */
+/** Stands in a request for a number with as many digits as this text has characters. */
 export const numberMark = '#number-here'
 
 export type RequestParts = { method: string; path: string; token?: string; body?: object | string }

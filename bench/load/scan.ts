@@ -1,4 +1,4 @@
-/** One received HTTP/1.1 message: the status, if it is an answer, and the whole body. */
+/** One received HTTP/1.1 message: its head (the first line and the headers), and its whole body. */
 export type Message = { head: string; body: Buffer }
 
 /**

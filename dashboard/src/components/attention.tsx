@@ -159,7 +159,10 @@ function shownCount({ count, isMore }: Pick<AttentionItem, 'count' | 'isMore'>, 
   return `${format.number(count)}${isMore ? '+' : ''}`
 }
 
-/** The filter for exactly the records that a screen's badge counts: `dueSoon` if all are `disputes_due`, else none. */
+/**
+ * The filter with which a screen shows only what its badge counts. Only disputes near their deadline have one: if the
+ * badge counts anything else, the screen opens without a filter.
+ */
 export function useBadgeFilter(): (screen: string) => Record<string, string> {
   const { data = [] } = useAttention()
   return (screen) => {

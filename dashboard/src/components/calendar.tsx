@@ -34,7 +34,7 @@ export function Calendar({
   min?: string
   max?: string
   months?: number
-  /** In a popover of its own, whose focus begins at the current day. */
+  /** For a popover with nothing but the calendar: the focus begins at the current day. */
   takesFocus?: boolean
   onChoose: (day: string) => void
 }) {
@@ -89,7 +89,7 @@ export function Calendar({
               </Turn>
             )}
           </div>
-          {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its days are moved through with the keys */}
+          {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: arrow keys move through its days */}
           <table role="grid" aria-label={format.month(month)} onKeyDown={onKeyDown}>
             <Weekdays first={firstWeekday[language]} format={format} />
             <tbody>

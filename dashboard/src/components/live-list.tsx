@@ -19,7 +19,7 @@ const words = texts({
   },
 })
 
-/** A list that is scrolled further than its first rows is being read. */
+/** In pixels. A list that is scrolled further, beyond its first rows, is being read. */
 const scrolledMin = 200
 
 /** What a list follows: the first part of its queries' keys, and the changes that it shows. */
@@ -28,8 +28,8 @@ export type LiveList = { root: string; kind: ChangeKind }
 const none = { paid: 0, others: 0 }
 
 /**
- * Announces changes of a list that is being read further down or on another page. Its rows do not move until the
- * reader asks for it; otherwise they change at once.
+ * Announces changes of a list that somebody reads further down or on another page: its rows do not move until the
+ * reader clicks. A list at the top of its first page changes at once.
  */
 export function LivePill({
   of: { root, kind },

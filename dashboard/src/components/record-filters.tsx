@@ -7,7 +7,10 @@ import { MoneyFilter, TextFilter } from './filter-inputs.tsx'
 import { DensitySwitch } from './record-table.tsx'
 import { useStatusName } from './status.tsx'
 
-/** Filters of a list of records: the period, those in `children`, and those in `more` behind a button; and the density of its rows. */
+/**
+ * Filters of a list of records: the period, those in `children`, and those in `more` behind a button. The switch for dense
+ * rows is among them.
+ */
 export function ListFilters({ children, more }: { children?: ReactNode; more?: ReactNode }) {
   const filters = useFilters()
   return (
