@@ -129,11 +129,13 @@ describe.each(dialectNames)('%s', (name) => {
     for await (const _ of acquirer.listPayments(range)) expect.unreachable()
     const lists = requests.filter(({ isToken }) => !isToken)
     const { daysMax } = dialects[name].profile.list
+    const longestMs = (daysMax ?? 10) * 24 * 60 * 60_000
     // The range is 123 ms shorter than ten days.
     expect(lists).toHaveLength(daysMax === null ? 1 : Math.ceil(10 / daysMax))
     for (const { path, query } of lists) {
       expect(path).toBe(expected[name].pix)
       expect([query.inicio, query.fim].join()).toMatch(/^[\dT:-]{19}Z,[\dT:-]{19}Z$/)
+      expect(Date.parse(query.fim ?? '') - Date.parse(query.inicio ?? '')).toBeLessThanOrEqual(longestMs)
     }
     expect(lists[0]?.query.inicio).toBe('2026-02-20T15:00:00Z')
     expect(lists.at(-1)?.query.fim).toBe('2026-03-02T15:00:00Z')

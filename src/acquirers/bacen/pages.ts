@@ -77,15 +77,19 @@ function toUnreadable(entry: unknown, { referenceOf }: Pick<ListRequest<unknown>
   return { reference, at: dateTime(fields, 'horario'), raw: Array.from(raw).slice(0, rawLengthMax).join('') }
 }
 
-/** Each part ends a millisecond before the next begins, so that `timeOf` keeps each entry in one part only. */
+/**
+ * Each part ends a millisecond before the next begins, so that `timeOf` keeps each entry in one part only. The days
+ * are counted from the whole second that the first request names: otherwise a request would be a second too long.
+ */
 function* partsOf({ from, to }: Range, daysMax: number | null): Iterable<Range> {
   const lengthMs = daysMax === null ? Number.POSITIVE_INFINITY : daysMax * dayMs
-  let start = from.getTime()
-  while (to.getTime() - start >= lengthMs) {
-    yield { from: new Date(start), to: new Date(start + lengthMs - 1) }
-    start += lengthMs
+  let start = from
+  let endMs = Math.floor(from.getTime() / 1000) * 1000 + lengthMs
+  for (; to.getTime() >= endMs; endMs += lengthMs) {
+    yield { from: start, to: new Date(endMs - 1) }
+    start = new Date(endMs)
   }
-  yield { from: new Date(start), to }
+  yield { from: start, to }
 }
 
 async function* listPages(
