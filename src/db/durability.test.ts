@@ -43,6 +43,18 @@ it('refuses more connections than the server allows', async () => {
   await db.pool.end()
 })
 
+it('does not count the connections that PostgreSQL reserves for other roles', async () => {
+  await asSuperuser('alter system set reserved_connections = 5')
+  await postgres.stop()
+  postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) })
+  await withDb(postgres.connectionString, async (db) => {
+    await expect(checkConnections(db, { processes: 1, databaseConnectionsMax: 92 })).resolves.toBeUndefined()
+    await expect(checkConnections(db, { processes: 1, databaseConnectionsMax: 93 })).rejects.toThrow(
+      /takes 92 connections and 93 are configured/,
+    )
+  })
+})
+
 it.each(['local', 'remote_write', 'remote_apply', 'on'])('accepts synchronous_commit = %s', async (value) => {
   await asSuperuser(`alter database guiche set synchronous_commit = '${value}'`)
   await expect(check()).resolves.toBeUndefined()

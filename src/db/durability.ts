@@ -26,7 +26,9 @@ export async function checkConnections(
   { processes, databaseConnectionsMax }: { processes: number; databaseConnectionsMax: number },
 ): Promise<void> {
   const [settings] = await db.query<{ takes: number }>(sql`
-    select (current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer) as takes`)
+    select current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+      -- Null before PostgreSQL 16.
+      - coalesce(current_setting('reserved_connections', true)::integer, 0) as takes`)
   const wanted = processes * databaseConnectionsMax
   if (settings && wanted > settings.takes)
     throw new Error(
