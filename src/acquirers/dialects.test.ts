@@ -178,8 +178,8 @@ describe('a further value that a PSP requires', () => {
   })
 })
 
-it('a refund at Itaú has at least 30 seconds, elsewhere 10, and the query after it at most 10', async () => {
-  for (const [name, leastMs] of [
+it('a refund at Itaú has 30 seconds, elsewhere 10, and the query after it 10', async () => {
+  for (const [name, timeoutMs] of [
     ['itau', 30_000],
     ['efi', 10_000],
   ] as const) {
@@ -187,8 +187,14 @@ it('a refund at Itaú has at least 30 seconds, elsewhere 10, and the query after
     const startedAt = performance.now()
     await acquirer.refund({ endToEndId, refundId: 'r1', amount: cents(1) })
     const [refund, lookup] = requests.filter(({ isToken }) => !isToken)
-    expect(refund?.endsAt).toBeGreaterThanOrEqual(startedAt + leastMs)
-    expect(lookup?.endsAt).toBeLessThanOrEqual(performance.now() + 10_000)
+    const endedAt = performance.now()
+    for (const [request, ms] of [
+      [refund, timeoutMs],
+      [lookup, 10_000],
+    ] as const) {
+      expect(request?.endsAt).toBeGreaterThanOrEqual(startedAt + ms)
+      expect(request?.endsAt).toBeLessThanOrEqual(endedAt + ms)
+    }
   }
 })
 

@@ -1,7 +1,14 @@
-import { expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createBacklogLimit } from './backlog.ts'
 
-it('accepts as many as fit, and queries the database only when the limit may be reached', async () => {
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+it('accepts notices up to the limit, and counts the stored ones only when the limit may be reached', async () => {
   const requested: string[] = []
   const hasRoom = createBacklogLimit(async (acquirer) => {
     requested.push(acquirer)
@@ -12,6 +19,17 @@ it('accepts as many as fit, and queries the database only when the limit may be 
   expect(await hasRoom('psp', 1)).toBe(false)
   expect(await hasRoom('other', 6)).toBe(true)
   expect(requested).toEqual(['psp', 'other'])
+})
+
+it('counts at most once a second while the limit is reached', async () => {
+  let stored = 10
+  const hasRoom = createBacklogLimit(async () => stored, 10)
+  expect(await hasRoom('psp', 1)).toBe(false)
+  stored = 9
+  vi.advanceTimersByTime(999)
+  expect(await hasRoom('psp', 1)).toBe(false)
+  vi.advanceTimersByTime(1)
+  expect(await hasRoom('psp', 1)).toBe(true)
 })
 
 it('counts again after the database failed', async () => {

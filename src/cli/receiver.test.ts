@@ -39,6 +39,7 @@ describe('the sample webhook receiver', () => {
     expect((await fetch(receiver.url, { method: 'POST', body })).status).toBe(401)
     expect(lines).toHaveLength(3)
     for (const line of lines) expect(line).toMatch(/^REFUSED {2}/)
+    expect(lines.join()).not.toMatch(/transaction|PAID|the-/)
   })
 
   it('survives bodies that are not events, and prints no control characters', async () => {

@@ -191,11 +191,12 @@ function findFault(text: string): string | null {
   const isOldCodeFine = /^-- Compatible with code from migration \d{4} on\.$/m.test(text)
   const statements = text.replace(/--.*$/gm, '')
   const newTables = (statements.match(/create table (\w+)/gi) ?? []).map((made) => made.split(' ')[2])
-  const isOnNewTable = newTables.some((table) => new RegExp(`\\bon ${table}\\b`).test(statements))
+  const isOnNewTable = (statement: string) => newTables.some((table) => new RegExp(`\\bon ${table}\\b`).test(statement))
   if (!isOldCodeFine) return 'must say which code is compatible'
   if (contracts.test(statements) && !/^-- Contracts: /m.test(text))
     return 'contracts the schema, and must say what made that possible'
-  if (blocks.test(statements) && !isOnNewTable) return 'must build indexes concurrently, and add constraints not valid'
+  if (statements.split(';').some((statement) => blocks.test(statement) && !isOnNewTable(statement)))
+    return 'must build indexes concurrently, and add constraints not valid'
   return null
 }
 
@@ -212,7 +213,9 @@ it('each migration after the first release says which code is compatible with it
     findFault(`${head}-- Contracts: nothing reads body since 0014.\nalter table notes drop column body`),
   ).toBeNull()
   expect(findFault(`${head}create index notes_body on notes (body)`)).toMatch(/must build indexes concurrently/)
-  expect(findFault(`${head}create table others (id int);\ncreate index others_id on others (id)`)).toBeNull()
+  const newTable = `${head}create table others (id int);\ncreate index others_id on others (id)`
+  expect(findFault(newTable)).toBeNull()
+  expect(findFault(`${newTable};\ncreate index notes_body on notes (body)`)).toMatch(/must build indexes concurrently/)
 })
 
 it('applies migrations whose numbers have a gap', async () => {
