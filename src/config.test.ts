@@ -89,7 +89,7 @@ describe('an empty environment', () => {
   })
 })
 
-it('still serves while it stops if other machines may reach it', () => {
+it('has a delay before the stop by default if other machines may reach the service', () => {
   expect(readConfig({ HOST: '0.0.0.0' }).stopDelaySeconds).toBe(5)
   expect(readConfig({ TRUST_PROXY: '127.0.0.1', STOP_DELAY_SECONDS: '0' }).stopDelaySeconds).toBe(0)
 })

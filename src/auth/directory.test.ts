@@ -73,7 +73,7 @@ it('reads the clients of the last five seconds together, and forgets the others'
   expect(requested.slice(3, -1)).toEqual(Array.from({ length: 9 }, () => names))
   expect(requested.at(-1)).toEqual(['one', 'two'])
   expect(await namesOf(names)).toEqual(names)
-  // Like an unknown one.
+  // A client that was forgotten is read alone, like an unknown one.
   expect(requested.at(-1)).toEqual(['three'])
 })
 

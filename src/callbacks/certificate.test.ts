@@ -92,11 +92,11 @@ describe('a proxy', () => {
     ['11.1.2.3', ['10.0.0.0/8'], false],
     ['127.0.0.1', [], false],
     ['', ['0.0.0.0/0', '::/0'], false],
-  ])('at %j is believed where %j are: %s', (peer, trusted, isBelieved) => {
-    expect(createProxyCheck(trusted)(peer)).toBe(isBelieved)
+  ])('at %j is trusted if the trusted proxies are %j: %s', (peer, trusted, isTrusted) => {
+    expect(createProxyCheck(trusted)(peer)).toBe(isTrusted)
   })
 
-  it('that is not trusted makes the header meaningless', () => {
+  it('that is not trusted is refused, whatever its header', () => {
     const rule = toCallbackAccess({ clientCertificate: {} }).clientCertificate
     if (!rule) throw new Error('no rule')
     const call = { peer: '127.0.0.2', headers: { 'client-cert': `:${base64}:` }, now }

@@ -9,8 +9,8 @@ function printed(value: object, json: boolean): string {
   return write.mock.calls.join('')
 }
 
-// A family emoji with its joiners, an escape sequence, the order of writing, private use (of the second plane too), and
-// half a pair.
+// An emoji with a zero-width joiner, an escape sequence, a right-to-left override, private use (also of plane 15), and a
+// lone surrogate.
 const name = 'Loja \u{1f469}\u200d\u{1f4bb} \u001b[31m \u202e \ue000 \u{f0000} \ud800 a\nb'
 
 it('JSON has every character of a value, and none that controls a terminal', () => {

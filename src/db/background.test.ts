@@ -157,7 +157,7 @@ it('sends no statement of a long read that waited for its turn until the stop', 
   })
   const outcome = expect(read).rejects.toMatchObject({ name: 'AbortError' })
   await queued.opened
-  // In the order of the worker.
+  // A stop of the service calls these in the same order (worker.ts).
   background.stop()
   stopping.abort()
   gate.open()

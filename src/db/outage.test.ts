@@ -36,7 +36,7 @@ describe('a statement without an answer', () => {
 })
 
 describe('a database that takes no writes', () => {
-  it('fails the check of a start, and its connections are not used again', async () => {
+  it('fails the check at the start of the service, and its connections are not used again', async () => {
     const url = new URL(database.connectionString)
     url.searchParams.set('options', '-c default_transaction_read_only=on')
     const db = open(url.href)
