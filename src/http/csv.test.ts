@@ -87,6 +87,7 @@ describe('an export', () => {
     // Only as much as the socket buffers on both sides hold.
     await stable(() => made)
     const requested = made
+    expect(requested).toBeLessThan(500)
     await sleep(100)
     expect(made).toBe(requested)
     expect(ended).toBe(false)
