@@ -131,6 +131,9 @@ it('makes each statement of a long read a step, and counts what they waited for 
 })
 
 it('keeps nobody waiting during a stop', async () => {
+  await Promise.all([db.query(sql`select`), db.query(sql`select`)])
+  // With fake timers only the stop starts the second step.
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
   const background = startBackground(db)
   const gate = createGate()
   const first = background.db.transaction(async () => await gate.opened)
