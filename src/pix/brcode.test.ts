@@ -81,12 +81,15 @@ describe('decodeBrCode', () => {
 
   it('notices every single changed character', () => {
     const code = encodeDynamicBrCode({ location, ...merchant })
-    fc.assert(
-      fc.property(fc.nat(code.length - 1), fc.integer({ min: 0x21, max: 0x7e }), (at, replacement) => {
-        const changed = code.slice(0, at) + String.fromCharCode(replacement) + code.slice(at + 1)
-        if (changed.toUpperCase() !== code.toUpperCase()) expect(decodeBrCode(changed).ok).toBe(false)
-      }),
-    )
+    const unnoticed: string[] = []
+    for (let at = 0; at < code.length; at += 1) {
+      for (let unit = 0x21; unit <= 0x7e; unit += 1) {
+        const changed = code.slice(0, at) + String.fromCharCode(unit) + code.slice(at + 1)
+        if (changed !== code && decodeBrCode(changed).ok) unnoticed.push(changed)
+      }
+    }
+    // Only the CRC may be in either case.
+    expect(unnoticed).toEqual([code.replace(/A474$/, 'a474')])
   })
 
   it('returns a result for any text', () => {
