@@ -10,33 +10,33 @@ const codesOf = (checked: { value: unknown } | { error: AppError }) =>
 
 describe('metadata', () => {
   const validate = createValidator({ checkWebhookUrl: () => null })({ schema: Type.Object({ metadata: Metadata }) })
-  const fits = (metadata: unknown) => codesOf(validate({ metadata }))
+  const errorsOf = (metadata: unknown) => codesOf(validate({ metadata }))
   const tooLarge = ['metadata too_large']
   const nested = (levels: number): unknown => (levels === 1 ? {} : { in: nested(levels - 1) })
   const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, index]))
 
   it('may have 8 levels, including arrays', () => {
-    expect(fits(nested(8))).toEqual([])
-    expect(fits(nested(9))).toEqual(tooLarge)
-    expect(fits({ list: [[[[[['eighth']]]]]] })).toEqual([])
-    expect(fits({ list: [[[[[[['ninth']]]]]]] })).toEqual([])
-    expect(fits({ list: [[[[[[[['tenth']]]]]]]] })).toEqual(tooLarge)
+    expect(errorsOf(nested(8))).toEqual([])
+    expect(errorsOf(nested(9))).toEqual(tooLarge)
+    expect(errorsOf({ list: [[[[[['eighth']]]]]] })).toEqual([])
+    expect(errorsOf({ list: [[[[[[['ninth']]]]]]] })).toEqual([])
+    expect(errorsOf({ list: [[[[[[[['tenth']]]]]]]] })).toEqual(tooLarge)
   })
 
   it('may have 64 keys in total at any depth, and an array has none', () => {
-    expect(fits(keys(64))).toEqual([])
-    expect(fits(keys(65))).toEqual(tooLarge)
-    expect(fits({ one: keys(31), two: [keys(31)] })).toEqual([])
-    expect(fits({ one: keys(31), two: [keys(32)] })).toEqual(tooLarge)
-    expect(fits({ list: Array.from({ length: 1000 }, () => 1) })).toEqual([])
+    expect(errorsOf(keys(64))).toEqual([])
+    expect(errorsOf(keys(65))).toEqual(tooLarge)
+    expect(errorsOf({ one: keys(31), two: [keys(31)] })).toEqual([])
+    expect(errorsOf({ one: keys(31), two: [keys(32)] })).toEqual(tooLarge)
+    expect(errorsOf({ list: Array.from({ length: 1000 }, () => 1) })).toEqual([])
   })
 
   it('may have 8 KiB, counted as UTF-8', () => {
-    const [empty, e] = [JSON.stringify({ text: '' }).length, 'é']
-    expect(fits({ text: 'e'.repeat(8192 - empty) })).toEqual([])
-    expect(fits({ text: 'e'.repeat(8193 - empty) })).toEqual(tooLarge)
-    expect(fits({ text: e.repeat((8192 - empty) / 2) })).toEqual([])
-    expect(fits({ text: e.repeat((8192 - empty) / 2 + 1) })).toEqual(tooLarge)
+    const empty = JSON.stringify({ text: '' }).length
+    expect(errorsOf({ text: 'e'.repeat(8192 - empty) })).toEqual([])
+    expect(errorsOf({ text: 'e'.repeat(8193 - empty) })).toEqual(tooLarge)
+    expect(errorsOf({ text: 'é'.repeat((8192 - empty) / 2) })).toEqual([])
+    expect(errorsOf({ text: 'é'.repeat((8192 - empty) / 2 + 1) })).toEqual(tooLarge)
   })
 })
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from './json.ts'
 
-/** An implementation of RFC 8785 by one of its authors. It declares a default export that it does not have. */
+/** An implementation of RFC 8785 by one of its authors. Its types declare a default export that it does not have. */
 const canonicalize: (value: unknown) => string = createRequire(import.meta.url)('canonicalize')
 
 describe('canonicalJson', () => {

@@ -20,7 +20,7 @@ describe('the provider of sign-ins', () => {
     OIDC_ROLES: 'a=admin',
   }
 
-  it('has its own settings', () => {
+  it('has all its settings', () => {
     const config = readConfig({
       OIDC_ISSUER: 'https://sso.example.com/realms/staff/',
       OIDC_CLIENT_ID: 'guiche',
@@ -64,7 +64,7 @@ describe('the provider of sign-ins', () => {
       expect(errorsOf({ ...whole, OIDC_ROLES })[0], OIDC_ROLES).toMatch(/^OIDC_ROLES must be pairs such as/)
   })
 
-  it('needs https unless it is on this machine, the scope openid, and its address if nobody may use a password', () => {
+  it('needs an https address unless it is on this machine, the scope openid, and its issuer if it is the only way in', () => {
     expect(errorsOf({ ...whole, OIDC_ISSUER: 'http://127.0.0.1:8080/realms/a' })).toEqual([])
     expect(errorsOf({ ...whole, OIDC_ISSUER: 'http://sso.example.com' })).toEqual([
       'OIDC_ISSUER must begin with https://: its answers decide who signs in',

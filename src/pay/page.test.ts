@@ -82,7 +82,7 @@ describe('the way back to the shop', () => {
     expect(render({ return_url: 'https://shop.example.com/', status: 'PAID' })).toContain('.com/?transactionId=')
   })
 
-  it('is the merchant’s own address where the transaction has none, and never says which one was paid', () => {
+  it('is the merchant’s own address where the transaction has none, and never names the transaction that was paid', () => {
     const shop_url = 'https://shop.example.com/'
     for (const more of [{}, { status: 'PAID' as const }])
       expect(render({ ...more, shop_url })).toContain(`"${shop_url}"`)

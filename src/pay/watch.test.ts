@@ -48,9 +48,9 @@ it('ends the stream of a transaction that is not there, and polls again for a la
   await watch.stop()
 })
 
-it('leaves a stream open that opens during a poll, until the next one', async () => {
+it('keeps a stream that opens during a poll open until the next poll', async () => {
   const watch = createWatch({ db: database.db, clock, log: pino({ level: 'silent' }) })
-  // The first begins a poll. The transaction of neither exists.
+  // The first one begins a poll. Neither has a transaction in the database.
   const [first, second] = [watch.open(waiting(), 'a'), watch.open(waiting(), 'a')]
   await first?.toArray()
   const firstEndedAt = performance.now()

@@ -146,7 +146,7 @@ it('posts nothing and says so when the acquirer does not answer a confirmation',
   await day.drop()
 })
 
-it('a run leaves what it has found open, also if another run finds it too and ends first', async () => {
+it('a run leaves open what it has found, also if another run finds it too and ends first', async () => {
   const day = await openDay(1, 1)
   const others: RunResult[] = []
   const overtaken = meanwhileAfterComparison(day.deps, async () => void others.push(await run(day)))

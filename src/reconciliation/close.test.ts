@@ -269,7 +269,7 @@ it('signs no transfers of a day that has just ended, and all of them when the jo
   expect((await last(day)).transfers).toMatchObject({ sha256: expect.any(String) })
 })
 
-it('closes the days before one that was closed by hand, and that one again from their closing', async () => {
+it('closes the days before a manually closed day, and then that day again, so that it opens with their closing', async () => {
   clock.set(new Date('2026-11-20T15:00:00.000Z'))
   await closeByJob()
   clock.set(new Date('2026-11-22T15:00:00.000Z'))
@@ -288,7 +288,7 @@ it('closes the days before one that was closed by hand, and that one again from 
   expect(after.dayBefore).toMatchObject({ day: '2026-11-20', version: 1 })
 })
 
-it('closes the days after one that was closed again, and signs no changed transfer of theirs', async () => {
+it('closes a day again after the day before it was closed again, and signs no transfer that was added to it since', async () => {
   await close()
   clock.set(new Date('2026-11-23T15:00:00.000Z'))
   await closeByJob()

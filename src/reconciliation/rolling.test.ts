@@ -64,7 +64,7 @@ it.each([
 it('leaves time for the service’s usual delay, in a window that trails behind and overlaps', async () => {
   // The next day, which has no discrepancies.
   clock.set(new Date('2026-11-22T15:00:00.000Z'))
-  // The bank lists it, but an individual query does not find it: nothing can be posted yet.
+  // The bank lists a payment, but refuses queries of single payments and charges: nothing can be posted yet.
   const jobs = reconciliationJobs(
     disturbed(async (request) => (/\/cob\/|\/pix\/E/.test(request.path) ? refused : await made.bank.send(request))),
   )
@@ -224,7 +224,7 @@ it('leaves out what moved on the account before Guichê first read its lists', a
   expect((await runWith(deps)).counts.unattributed).toBeUndefined()
 })
 
-it('makes a payment by a static code PAID that no callback and no poll has found', async () => {
+it('posts a payment by a static code that no callback and no poll has found, as a PAID transaction', async () => {
   const [owner] = await database.db.query<{ merchant_id: string }>(sql`select merchant_id from transactions limit 1`)
   const merchantId = owner?.merchant_id ?? ''
   await addMerchants(database.db, [merchantId])
@@ -267,8 +267,8 @@ it('repeats a requested run that a stop interrupted, and one of the service when
   expect(await ofService.state()).toBe('complete')
 })
 
-it('leaves a PENDING withdrawal that its acquirer has sent to a person, and freezes payouts', async () => {
-  // As a database has it that has lost its last commits.
+it('leaves it to a person if the acquirer has sent a PENDING withdrawal, and freezes payouts', async () => {
+  // A database that has lost its last commits has such a withdrawal.
   const id = '0198a1b2-c3d4-4e5f-8a9b-0c1d2e3f4a5b'
   const at = new Date('2026-11-20T15:00:00.000Z')
   await database.db.query(sql`
@@ -286,7 +286,7 @@ it('leaves a PENDING withdrawal that its acquirer has sent to a person, and free
   )
 })
 
-it('goes on when a machine whose clock was ahead has compared up to a moment that is still to come', async () => {
+it('continues after a machine whose clock was ahead has compared up to a moment in the future', async () => {
   const roll = async () => await reconciliationJobs(deps)['reconciliation.rolling']?.({}, never)
   const runs = async () => (await database.db.query(sql`select from reconciliation_runs`)).length
   clock.advance(60 * minuteMs)
@@ -312,7 +312,7 @@ function withoutPayoutList(answer: (path: string) => HttpResponse | null): Recon
   return { ...some, acquirer: { ...acquirer, payouts: acquirer.payouts && { ...acquirer.payouts, list: null } } }
 }
 
-it('queries payouts as fast as the acquirer allows where it has no list of them', async () => {
+it('queries all payouts although the acquirer limits the queries, where it has no list of them', async () => {
   const refusedPaths = new Set<string>()
   let left = 3
   await database.db.query(sql`update withdrawals set acquirer_reference = id::text`)

@@ -169,7 +169,7 @@ it('recognizes drawn fees by their reference or their amount, and no other payou
   await expect(confirmDiscrepancy(deps, { id: found?.id ?? '', by })).rejects.toThrow(/has changed for/)
 })
 
-it('keeps a discrepancy dismissed until either side changes', async () => {
+it('keeps a discrepancy dismissed until the acquirer’s side changes', async () => {
   await runWith(deps)
   const amount = (await listed(true)).find((row) => row.class === 'amount')
   const payment = made.bank.payments.get(amount?.reference ?? '')
@@ -186,7 +186,7 @@ it('keeps a discrepancy dismissed until either side changes', async () => {
   expect((await listed(true)).find(({ id }) => id === amount.id)).toMatchObject(undecided)
 })
 
-it('leaves a payout that its acquirer sent with another amount to a person while its money is reserved', async () => {
+it('leaves it to a person if the acquirer sent another amount than is still reserved for a payout', async () => {
   const open = await database.db.query<{ id: string; amount: number }>(sql`
     select id, amount from withdrawals where status = 'PROCESSING'`)
   const idOf = new Map(open.map(({ id }) => [id.replaceAll('-', ''), id]))

@@ -148,7 +148,7 @@ describe('recorded requests to acquirers', () => {
   })
 })
 
-it('buckets of rate limits are deleted when they are full by the clock of PostgreSQL, whatever the process has', async () => {
+it('buckets of rate limits are deleted when they are full by the clock of PostgreSQL, whatever that of the process shows', async () => {
   const insert = async (fullAt: Sql) =>
     await database.db.query(sql`
       insert into rate_limits (id, full_at, fills_in) values (${randomUUID()}, ${fullAt}, interval '1 minute')`)
