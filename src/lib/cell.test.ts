@@ -68,7 +68,11 @@ it('each cell has one address', () => {
     { cell: 'b', address: 'https://y:1/z' },
   ])
   expect(parseCells('')).toEqual([])
-  for (const text of ['a', 'a=b.example.com', 'A=https://a.example.com', 'a=https://x?y', 'a=http://x,a=http://y'])
+  for (const text of [
+    ...['a', 'a=b.example.com', 'A=https://a.example.com', 'a=https://x?y', 'a=http://x,a=http://y'],
+    // Without a comma, the second cell would be a part of the first one's address.
+    ...['a=http://x b=http://y', 'a=http://x/ b=http://y', 'a=http://x:99999'],
+  ])
     expect(parseCells(text), text).toBeNull()
 })
 

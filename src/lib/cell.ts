@@ -34,7 +34,8 @@ export function parseCells(text: string): CellAddress[] | null {
     const [cell = '', ...rest] = pair.split('=')
     return { cell, address: rest.join('=').replace(/\/+$/, '') }
   })
-  const isValid = cells.every(({ cell, address }) => isCellName(cell) && /^https?:\/\/[^?#]+$/.test(address))
+  const isAddress = (text: string) => /^https?:\/\/[^?#\s]+$/.test(text) && URL.canParse(text)
+  const isValid = cells.every(({ cell, address }) => isCellName(cell) && isAddress(address))
   return isValid && new Set(cells.map(({ cell }) => cell)).size === cells.length ? cells : null
 }
 
