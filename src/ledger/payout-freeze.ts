@@ -186,9 +186,13 @@ export function writeLossReason(moment: string): string {
   return `${lossReason}: it has lost what was committed after ${moment}. \`npx guiche ledger release\` lists what to check first.`
 }
 
-/** The reason of the freeze when a comparison finds that more money left the acquirer than the ledger has. */
-export function writeMoneyLeftReason(acquirer: string, alarm: string): string {
-  return `reconciliation of ${acquirer}: ${alarm}. \`npx guiche reconcile list --open\` has it.`
+/**
+ * The reason of the freeze when a comparison finds that more money left the acquirer than the ledger has: what it finds
+ * about the first of `count` payouts.
+ */
+export function writeMoneyLeftReason(acquirer: string, alarm: string, count = 1): string {
+  const others = count === 1 ? '' : ` (the first of ${count} such payouts)`
+  return `reconciliation of ${acquirer}: ${alarm}${others}. \`npx guiche reconcile list --open\` has it.`
 }
 
 function writeRestoredReason(backupOf: string): string {

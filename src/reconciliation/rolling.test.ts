@@ -218,7 +218,7 @@ it('leaves out what moved on the account before Guichê first read its lists', a
   expect(whole.counts.unattributed).toBe(5)
   const sumOf = (subject: string, sums: typeof totals) => sums.find((one) => one.subject === subject)?.sum ?? 0
   expect(sumOf('payout', whole.totals) - sumOf('payout', totals)).toBeGreaterThanOrEqual(123_456)
-  expect((await findPayoutFreeze(database.db))?.reason).toContain('reconciliation of bank')
+  expect((await findPayoutFreeze(database.db))?.reason).toContain('no withdrawal has it (the first of 2 such payouts)')
   // Before the first poll nothing is Guichê's.
   await database.db.query(sql`delete from acquirer_cursors`)
   expect((await runWith(deps)).counts.unattributed).toBeUndefined()

@@ -23,10 +23,13 @@ export async function saveFound(tx: Tx, found: Found[], saving: Saving): Promise
     tx,
     kept.map(({ row }) => row),
   )
-  const alarm = kept.find(({ one, isNew, hasChanged }) => (isNew || hasChanged) && one.alarm !== null)?.one.alarm
+  const alarms = kept.flatMap(({ one, isNew, hasChanged }) =>
+    (isNew || hasChanged) && one.alarm !== null ? [one.alarm] : [],
+  )
+  const [alarm] = alarms
   if (alarm)
     await freezePayoutsAlso(tx, {
-      reason: writeMoneyLeftReason(acquirer, alarm),
+      reason: writeMoneyLeftReason(acquirer, alarm, alarms.length),
       by: byService,
       now,
     })
