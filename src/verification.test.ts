@@ -48,11 +48,10 @@ function startProcess({ tookMs = 0, on = database.db }: { tookMs?: number; on?: 
 }
 
 /** A payment of ten cents without a transaction, posted at a moment: an inconsistency. */
-async function postStray(at: Date) {
-  const recordId = randomUUID()
+async function postStray(at: Date, { recordId = randomUUID() as string, event = 'paid' } = {}) {
   const posting = {
     merchantId,
-    eventKey: `transaction:${recordId}:paid`,
+    eventKey: `transaction:${recordId}:${event}`,
     recordType: 'transaction',
     acquirer: 'simulator',
     recordId,
@@ -141,10 +140,13 @@ describe('a run', () => {
 
   it('reports once what it finds in several windows', async () => {
     await startProcess().verify()
-    await database.db.query(sql`
-      insert into ledger_accounts (merchant_id, account, balance) values (${randomUUID()}, 'available', 1)`)
-    clock.advance(300 * second)
-    expect(await countFound()).toBe(1)
+    const recordId = randomUUID()
+    for (const event of ['paid', 'again']) {
+      await postStray(clock.now(), { recordId, event })
+      clock.advance(60 * second)
+    }
+    // One for each transfer. Both windows find both, because they have the same record.
+    expect(await countFound()).toBe(2)
   })
 
   it('that failed is repeated by the next one', async () => {

@@ -36,15 +36,17 @@ it('does not expire a code because an older check of its transaction ended late 
       check_at = ${service.clock.now()}
     where id = ${id}`)
   const asItIs = settleDepsWith(service, bank.handle)
+  const statuses: string[] = []
   const late = settleDepsWith(service, async (request) => {
     if (!request.path.startsWith('/cob/')) return await bank.handle(request)
     // A minute later, another process checks as well, and gets a response.
     service.clock.advance(61_000)
     await checkDueTransactions(asItIs, never)
-    expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
+    statuses.push((await fetchTransaction(service, id)).status)
     return { status: 503, headers: {}, body: '{}' }
   })
   await checkDueTransactions(late, never)
+  expect([...new Set(statuses)]).toEqual(['PIX_QRCODE_GENERATED'])
   service.clock.advance(10 * 60_000)
   await checkDueTransactions(asItIs, never)
   expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED', errorMessage: null })

@@ -110,8 +110,9 @@ describe('enqueueing events', () => {
     const workers = Array.from({ length: 3 }, async () => {
       while (!isOver) worked += await deliverSome()
     })
-    await Promise.all(writers)
-    isOver = true
+    await Promise.all(writers).finally(() => {
+      isOver = true
+    })
     await Promise.all(workers)
     while ((await deliverSome()) > 0) worked += 1
     const left = await database.db.query(sql`select from webhook_deliveries where state in ('waiting', 'pending')`)

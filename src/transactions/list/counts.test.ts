@@ -8,6 +8,7 @@ import {
   createTestDatabase,
   type TestDatabase,
 } from '../../../test/support/database.ts'
+import { eventually } from '../../../test/support/webhooks.ts'
 import { type Db, raw, sql } from '../../db/sql.ts'
 import { dayOf } from '../../lib/brasilia.ts'
 import type { TransactionStatus } from '../status.ts'
@@ -256,7 +257,15 @@ it('counts a merchant for longer than the pool lets a statement run', async () =
   await holder.query('begin')
   await holder.query('lock table transaction_counts in share update exclusive mode')
   await spoil(merchant)
-  const released = sleep(2_200).then(async () => await holder.query('commit'))
+  const isAwaited = async () =>
+    (
+      await db.query(sql`
+        select from pg_locks where relation = 'transaction_counts'::regclass and not granted
+          and database = (select oid from pg_database where datname = current_database())`)
+    ).length > 0
+  const released = eventually(isAwaited)
+    .then(async () => await sleep(2_200))
+    .then(async () => await holder.query('commit'))
   const [found] = await Promise.all([verifyCounts(limited, log), released])
   holder.release()
   expect(found).toMatchObject([{ merchantId: merchant, status: 'PAID' }])
