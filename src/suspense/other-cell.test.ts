@@ -24,7 +24,7 @@ const paymentFor = (cell: string): Payment => {
   const txid = toTxid(newIdIn(cell))
   return { endToEndId: `E${randomUUID()}`, txid, amount: cents(500), paidAt: now, payer: null, returns: [], fee: null }
 }
-/** Takes out the payments as cell `a`. */
+/** As cell `a`, stores the payments of other cells, and returns the others. */
 const take = async (...payments: Payment[]) => {
   const log = { error: (data: object) => logged.push(data) }
   return await takeOtherCells(
@@ -34,7 +34,7 @@ const take = async (...payments: Payment[]) => {
   )
 }
 
-it('takes out a payment that another caller stores at the same moment', async () => {
+it('does not return a payment of another cell that another caller stores at the same moment', async () => {
   const [own, other] = [paymentFor('a'), paymentFor('b')]
   const { taking } = await database.db.transaction(async (tx) => {
     await tx.query(sql`

@@ -58,32 +58,32 @@ const transfer = (key: string, kind: string, debit: string, credit: string, type
 
 it.each<[what: string, rule: string, sql: string]>([
   [
-    'one of another amount',
+    'a payment of another amount',
     'suspense_transfers',
     "update suspense_payments set amount = 1001 where id = '{suspended}'",
   ],
   [
-    'one that was never posted',
+    'a payment that was never posted',
     'suspense_transfers',
     "update suspense_payments set id = gen_random_uuid() where id = '{suspended}'",
   ],
   [
-    'one placed in suspense twice',
+    'a payment placed in suspense twice',
     'suspense_transfers',
     transfer('suspense:{suspended}:again', 'payment_held', 'acquirer', 'suspense'),
   ],
   [
-    'one added to a past event',
+    'a payment added to a past event',
     'suspense_transfers',
     transfer('suspense:{suspended}:held', 'payment_held', 'acquirer', 'suspense'),
   ],
   [
-    'one that left suspense and has the status held',
+    'a payment that left suspense and has the status held',
     'suspense_transfers',
     transfer('suspense:{suspended}:returned', 'held_returned', 'suspense', 'acquirer'),
   ],
   [
-    'one returned twice',
+    'a payment returned twice',
     'suspense_transfers',
     transfer('suspense:{returned}:taken:1', 'held_returned', 'suspense', 'acquirer', 'suspense', 'returned'),
   ],
@@ -120,7 +120,7 @@ it.each<[what: string, rule: string, sql: string]>([
     "update suspense_payments set end_to_end = '{e2e}' where id = '{suspended}'",
   ],
   [
-    'one that is attributed to another transaction',
+    'a payment that is attributed to another transaction',
     'suspense_payment_once',
     "update suspense_payments set attributed_transaction_id = '{paid}' where id = '{matched}'",
   ],

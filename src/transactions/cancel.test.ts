@@ -42,7 +42,7 @@ const never = new AbortController().signal
 const expired = { status: 'FAILED', errorMessage: 'PIX QR code expired', failureCode: 'expired' }
 const canceled = { status: 'FAILED', errorMessage: 'The charge was canceled', failureCode: 'canceled' }
 
-/** Cancels with a bank of which some requests about charges are answered otherwise. */
+/** Cancels at the bank that `send` stands for. Returns the transaction's status, or the code of the error. */
 async function cancelAt(id: string, send: Send): Promise<string> {
   try {
     const { status } = await cancelTransaction(settleDepsWith(service, send), { merchantId, id, by: null })
@@ -113,7 +113,7 @@ it('answers 404 for an unknown id, and refuses a transaction that has expired', 
 })
 
 describe('a payment', () => {
-  it('that the acquirer has and nobody reported wins', async () => {
+  it('that the acquirer has but did not report wins', async () => {
     const { id, uri } = await charge(service)
     await bank.payQuietly(uri)
     const { status, body } = await cancel(id)
@@ -226,7 +226,7 @@ describe('while the outcome is not known', () => {
     expect(await fetchTransaction(service, id)).toMatchObject(expired)
   })
 
-  it('the answer says so as long as it is unknown whether there is a charge', async () => {
+  it('a cancel is answered with an error as long as it is unknown whether there is a charge', async () => {
     const { id } = await charge(service)
     await toPending(id)
     const { status, body } = await cancel(id)

@@ -97,7 +97,7 @@ async function openLate() {
   return (await findMet(registry)).met.map(({ kind, value }) => [kind, value])
 }
 
-it('gives way to requests for a minute, and then no more', async () => {
+it('runs in the background for a minute, and then no longer gives way to requests', async () => {
   // More than one batch.
   for (const _ of Array.from({ length: 25 })) await charge(service)
   service.clock.advance(60 * 60_000)

@@ -172,7 +172,7 @@ describe('a request with a key', () => {
     return await createTransaction(deps, { ...requested, input: { ...input, idempotencyKey } })
   }
 
-  it('gives its trace to the transaction only if it created it', async () => {
+  it('gives its trace to the transaction only if the request created it', async () => {
     const collector = await startCollector()
     const tracing = startTracing({ url: collector.url, serviceName: 'a', version: '1', log: createTestLog() })
     const unavailable = { code: 'acquirer_unavailable' }
@@ -196,7 +196,7 @@ describe('a request with a key', () => {
     await collector.stop()
   })
 
-  it('is answered why its transaction has failed since, and calls that a refusal only if it was refused', async () => {
+  it('is answered with the reason why its transaction has failed since: only a refusal is called one', async () => {
     const idempotencyKey = randomUUID()
     const create = async () => await createKept(idempotencyKey)
     await expect(create()).rejects.toMatchObject({ code: 'acquirer_unavailable' })

@@ -45,7 +45,7 @@ it('a payment either pays its transaction or is in suspense, even when both are 
   const [sums] = await service.db.query<{ paid: number; suspended: number }>(sql`
     select (select count(*) from transactions where end_to_end is not null) as paid,
       (select count(*) from suspense_payments where status = 'held') as suspended`)
-  // If it was in suspense first, the other process found it there.
+  // The payments that were placed in suspense first have left it for their transactions.
   expect(sums).toEqual({ paid: 60, suspended: 0 })
   const [balance] = await service.db.query<{ at_bank: number }>(
     sql`select -sum(balance)::bigint as at_bank from ledger_accounts where account like 'acquirer:%'`,

@@ -130,7 +130,7 @@ async function countPayouts(id: string): Promise<number> {
 }
 
 describe('a process that ends', () => {
-  it('before any statement of the sending leaves a withdrawal that is still sent exactly once', async () => {
+  it('at any point of the sending leaves a withdrawal that is still sent exactly once', async () => {
     for (let before = 0; ; before++) {
       const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, by: null, input: input() })
       const lost = losing(database.db, before)
@@ -149,7 +149,7 @@ describe('a process that ends', () => {
     }
   })
 
-  it('before any statement of the scheduled check leaves the withdrawal to the next check', async () => {
+  it('at any point of the scheduled check leaves the withdrawal to the next check', async () => {
     for (let before = 0; ; before++) {
       const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, by: null, input: input() })
       await sendWithdrawal(deps, { merchantId, id: row.id })
@@ -166,7 +166,7 @@ describe('a process that ends', () => {
     }
   })
 
-  it('before any statement of a request stores nothing or everything', async () => {
+  it('at any point of a request has stored nothing or everything', async () => {
     const count = async () => (await database.db.query(sql`select from withdrawals`)).length
     for (let before = 0; ; before++) {
       const requested = input()

@@ -54,7 +54,7 @@ async function withdrawal(status: string): Promise<void> {
   })
 }
 
-/** Checks what these transfers would lead to. Even their owner cannot delete them, so the commit is rolled back. */
+/** The rules that these transfers break. Nobody can delete transfers, so the transaction is rolled back. */
 async function breachesWith(transfers: Transfer[]): Promise<string[]> {
   const found: string[] = []
   const undo = new Error('taken back')
@@ -94,7 +94,7 @@ it.each(
       .filter(([, kind]) => kind !== 'debt_repaid' && kind !== 'withdrawal_returned')
       .map((missing) => [status, missing] as const),
   ),
-)('finds that one that is %s lacks %s', async (status, missing) => {
+)('finds that a withdrawal that is %s lacks %s', async (status, missing) => {
   await withdrawal(status)
   expect(await breachesWith((right[status] ?? []).filter((one) => one !== missing))).toContain('withdrawal_transfers')
 })
@@ -114,7 +114,7 @@ it.each<[string, string, Transfer[]]>([
   ['was sent twice in one event', 'PROCESSED', [reserved, sent, sent, fee]],
   ['paid its fee twice in one event', 'PROCESSED', [reserved, sent, fee, fee]],
   ['was released twice in one event', 'FAILED', [reserved, released, released]],
-])('finds one that %s', async (_, status, transfers) => {
+])('finds a withdrawal that %s', async (_, status, transfers) => {
   await withdrawal(status)
   expect(await breachesWith(transfers)).toContain('withdrawal_transfers')
 })
@@ -134,7 +134,7 @@ it.each<[string, string, Transfer[]]>([
     'CANCELED',
     [reserved, released, withAmount(repaid, 500), withAmount(repaid, 500)],
   ],
-])('finds one that %s', async (_, status, transfers) => {
+])('finds a withdrawal that %s', async (_, status, transfers) => {
   await withdrawal(status)
   expect(await breachesWith(transfers)).toContain('withdrawal_returned')
 })

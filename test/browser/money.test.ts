@@ -115,7 +115,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(page).getByLabel('Reason (optional)').fill('The event was canceled')
     await dialogOf(page).getByText('R$129.91').waitFor()
     await checkScreenAtEachSize('transactions-bulk-refund')
-    // A program is faster with one of them.
+    // Meanwhile a program refunds one of them.
     await refund(service, second.id)
     // The response is lost: the retry repeats the same request.
     const lose = async (route: Route) => {
@@ -137,7 +137,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
       expect(refunds.map(({ reason }) => reason)).toEqual(['The event was canceled'])
     }
     expect((await fetchRefundable(service, second.id)).refunds).toHaveLength(1)
-    // By the head of the table, and without opening a row.
+    // The checkbox in the head of the table opens no row.
     await setAppearance({ width: 1440 })
     await page.getByRole('checkbox', { name: 'Select all' }).check()
     await page.getByRole('button', { name: 'Clear', exact: true }).click()
@@ -216,7 +216,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await page.getByRole('button', { name: 'Approve 2: R$2,500.00' }).click()
     await dialogOf(page).getByText('Each is sent within seconds').waitFor()
     await checkScreen('withdrawals-bulk-approve')
-    // Another person is faster with one of them.
+    // Meanwhile another person rejects one of them.
     await rejectWithdrawal(
       { ...service, wakeDeliveries: () => {} },
       { id: second, reason: 'A test', by: { actor: 'cli:test' } },
@@ -313,7 +313,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     }
     service.clock.advance(6 * 24 * 60 * 60_000)
     const { page, enter, go, checkScreen, chooseLanguage, pageErrors } = people.finance
-    // Their session ended in these days.
+    // The session expired meanwhile.
     await enter('')
     // The item on Today and the badge lead to exactly the disputes that they count.
     await page.getByRole('link', { name: 'Disputes near their deadline: 2' }).click()

@@ -251,7 +251,7 @@ it('continues with the next merchant when one cannot be counted', async () => {
   expect(await verifyCounts(db, log)).toMatchObject([{ merchantId: first, change: -1 }])
 })
 
-it('counts a merchant for longer than the pool lets a statement run', async () => {
+it('may count a merchant for longer than the statement time-out of the pool', async () => {
   const limited = connectWithTimeout(database, 2_000)
   const holder = await db.pool.connect()
   await holder.query('begin')
@@ -272,7 +272,7 @@ it('counts a merchant for longer than the pool lets a statement run', async () =
   await limited.pool.end()
 })
 
-it('has the days of lib/brasilia.ts in the database, also on days of 23 and 25 hours', async () => {
+it('has the same days in the database as in lib/brasilia.ts, also days of 23 and 25 hours', async () => {
   const hours = Array.from({ length: 5_000 }, (_, index) => new Date(Date.UTC(2017, 8, 1) + index * 3_600_000))
   const rows = await db.query<{ at: Date; day: string }>(sql`
     select at, brazilian_day(at)::text as day from unnest(${hours}::timestamptz[]) as at`)

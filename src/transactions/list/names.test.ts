@@ -84,7 +84,7 @@ function anyFilters(): TransactionFilters {
   }
 }
 
-/** Lists of one pool wait for each other's share of the time. Here each has a pool of its own. */
+/** The lists of one reader through one pool are slowed down. Here each list has a pool of its own. */
 const withOwnPool = (query: Db['query']): Db => ({ ...db, query, pool: Object.create(db.pool) })
 
 type Seen = { total: number; ids: string[] }
@@ -189,7 +189,7 @@ it('counts merchants with many transactions, once these are some minutes old', a
   await expectExact({ customerName: 'nova' })
 })
 
-it('counts all transactions if more than one call counts were created in the same millisecond', async () => {
+it('counts all transactions, even if one millisecond has more of them than one call counts', async () => {
   await insert(db, some(1_200, { merchantId: merchant, at: startsAt }))
   await insert(db, some(300, { merchantId: merchant, at: startsAt + 1 }))
   await countAllNames({ db, clock: manualClock(new Date(startsAt + 3 * 60_000)), atOnce: 500 })
@@ -247,7 +247,7 @@ it('forgets an erased name in the same commit, and keeps what other transactions
   expect(await verifyNames(db, log)).toEqual([])
 })
 
-it('lists without the counted names while one is missing there, until they are verified', async () => {
+it('does not use the counted names while one is missing among them, until they are verified', async () => {
   await insert(db, some(50, { merchantId: merchant, name: 'ana silva' }))
   const count = async () => await countNames(db, merchant, new Date(startsAt + 2 * dayMs))
   await count()

@@ -357,7 +357,7 @@ describe('the answer of a receiver', () => {
   })
 })
 
-it('costs one statement, with endpoints or without', async () => {
+it('an event costs one statement, with endpoints or without', async () => {
   await setUp()
   const run = async (event: Partial<Parameters<typeof testEvent>[0]>) => {
     const names: (string | undefined)[] = []
