@@ -28,7 +28,7 @@ describe.each(documents)('%s', (document) => {
   it('shows only valid commands', async () => {
     const shown = blocksOf(document)
       .flatMap(({ text }) => text.replaceAll('\\\n', ' ').split('\n'))
-      .flatMap((line) => /(?:^|\s)npx guiche(.*)$/.exec(line)?.[1] ?? [])
+      .flatMap((line) => /(?:^|\s)(?:npx|guiche) guiche( .*|)$/.exec(line)?.[1] ?? [])
       // The explanation next to it is not part of the command, nor is the shell's `&`.
       .map((line) => line.replace(/\s{3,}.*|\s#\s.*|\s&$/, ''))
     for (const line of shown) expect(await findFault(line), `npx guiche${line}`).toBeNull()

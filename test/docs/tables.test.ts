@@ -220,7 +220,7 @@ describe.each(documents)('%s', (document) => {
     // Routes that no API client calls.
     const others = ['/docs', '/openapi\\.json', '/callbacks/.*']
     const known = new RegExp(`^(?:${[...Object.keys(paths).map(pattern), ...others].join('|')})$`)
-    const named = inlineOf(document).flatMap((code) => /^(?:GET|POST|DELETE|PUT) (\/\S*)$/.exec(code)?.[1] ?? [])
+    const named = inlineOf(document).flatMap((code) => /^(?:GET|POST|PUT|PATCH|DELETE) (\/\S*)$/.exec(code)?.[1] ?? [])
     // Requests to a PSP belong to another API.
     const ours = named.filter((path) => !/^\/(?:v2|oauth|cob|pix|webhook$|as\/)|…/.test(path))
     expect(ours.filter((path) => !known.test(path))).toEqual([])
