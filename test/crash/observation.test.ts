@@ -42,7 +42,7 @@ it('finds nothing when every guarantee was kept', () => {
   expect(findBrokenPromises(kept)).toEqual([])
 })
 
-const faults: [string, (doctored: Observation) => void, string][] = [
+const faults: [string, (changed: Observation) => void, string][] = [
   ['a transaction that was acknowledged and is gone', ({ found }) => found.pop(), 'b was acknowledged and is lost'],
   ['another amount', ({ found }) => set(found[1], { amount: 1 }), 'b is not as it was acknowledged'],
   ['another code', ({ found }) => set(found[1], { pixResponse: { uri: 'x' } }), 'b is not as it was acknowledged'],
@@ -81,16 +81,21 @@ const faults: [string, (doctored: Observation) => void, string][] = [
     'a: one change is two events',
   ],
   [
-    'an event of what never happened',
+    'an event of a change that never happened',
     ({ deliveries }) => deliveries.push({ recordId: 'b', eventId: '8', type: 'transaction.paid', sequence: 2 }),
     'b: more was delivered than happened',
   ],
+  [
+    'an event of a transaction that does not exist',
+    ({ deliveries }) => deliveries.push({ recordId: 'c', eventId: '8', type: 'transaction.paid', sequence: 1 }),
+    'c was delivered and does not exist',
+  ],
 ]
 
-it.each(faults)('detects %s', (_, doctor, fault) => {
-  const doctored = structuredClone(kept)
-  doctor(doctored)
-  expect(findBrokenPromises(doctored).join('\n')).toContain(fault)
+it.each(faults)('detects %s', (_, change, fault) => {
+  const changed = structuredClone(kept)
+  change(changed)
+  expect(findBrokenPromises(changed).join('\n')).toContain(fault)
 })
 
 const twin = structuredClone(kept.found[1]) as Observation['found'][number]

@@ -29,6 +29,7 @@ export function findBrokenPromises(observation: Observation): string[] {
     ...findTwice(observation),
     ...findPaymentFaults(observation, found),
     ...observation.found.flatMap((transaction) => findDeliveryFaults(observation, transaction)),
+    ...findUnknown(observation, found),
   ]
 }
 
@@ -86,4 +87,10 @@ function findDeliveryFaults({ deliveries }: Observation, { id, statusHistory }: 
       ? [`${id}: delivered out of order`]
       : []),
   ]
+}
+
+/** No event is sent of a transaction that was not committed. */
+function findUnknown({ deliveries }: Observation, found: Map<string, Found>): string[] {
+  const ids = new Set(deliveries.map(({ recordId }) => recordId).filter((id) => !found.has(id)))
+  return [...ids].map((id) => `${id} was delivered and does not exist`)
 }

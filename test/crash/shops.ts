@@ -8,7 +8,7 @@ import type { Found, Observation } from './observation.ts'
 
 export type Shops = {
   name: string
-  /** Unanswered requests, by the address that they were sent to. */
+  /** Unanswered requests, each with the address that it was sent to. */
   underWay(): { baseUrl: string; answered: Promise<number | null> }[]
   /** Lets every shop finish what it has begun. A service must be running. */
   stop(): Promise<void>
