@@ -129,13 +129,14 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await signIn(page, service, email)
     await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     await service.db.pool.query('delete from sessions')
-    // A request of the open screen may be refused before this, and then there is no link. A click that waits for it would
-    // come in the next test, when somebody has signed in again.
+    // A request of the open screen may be refused before this, and then there is no link. A click that waited for one
+    // would come in the next test, when somebody has signed in again.
     await page
       .getByRole('link', { name: 'Transactions', exact: true })
       .evaluateAll((links: HTMLElement[]) => links[0]?.click())
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await page.getByText('Your session ended.').waitFor()
+    expect(await page.getByText('Paid per day').count()).toBe(0)
     await checkScreen('session-ended')
   })
 
@@ -215,8 +216,9 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.route('**/transaction', async (route) => {
       if (route.request().method() !== 'POST') return await route.fallback()
       keys.push((route.request().postDataJSON() as { idempotencyKey: string }).idempotencyKey)
-      if (isLost) await route.abort()
-      else await route.fallback()
+      if (!isLost) return await route.fallback()
+      await route.fetch()
+      await route.abort()
     })
     const create = page.getByRole('button', { name: 'Create', exact: true })
     const pay = page.getByRole('button', { name: 'Pay this charge' })
@@ -230,6 +232,8 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await pay.waitFor()
     expect(keys.at(-1)).toBe(keys[1])
     expect(new Set(keys).size).toBe(2)
+    await create.click()
+    await expect.poll(() => new Set(keys).size).toBe(3)
     await page.unrouteAll({ behavior: 'wait' })
   })
 
@@ -252,10 +256,11 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await signIn(page, service, email)
     await page.getByRole('heading', { name: 'Hoje', exact: true }).waitFor()
     await context.setOffline(true)
-    await page.getByText('Você está sem conexão.').waitFor()
+    const bar = page.getByText(/^Você está sem conexão\. Os dados são das \d\d:\d\d/)
+    await bar.waitFor()
     await checkScreen('offline')
     await context.setOffline(false)
-    await page.getByText('Você está sem conexão.').waitFor({ state: 'detached' })
+    await bar.waitFor({ state: 'detached' })
     await page.route('**/dashboard/api/overview*', async (route) => await route.abort())
     await page.goto(`${service.baseUrl}/dashboard`)
     await page.getByRole('alert').getByText('Não houve resposta do serviço.').waitFor()
