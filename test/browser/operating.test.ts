@@ -46,7 +46,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await joao.page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     expect(await joao.page.getByRole('link', { name: 'People' }).count()).toBe(0)
 
-    // A refusal is beside the input of its field until that changes; one of a field without an input is in the notice.
+    // The refusal of a field is shown beside its input until the input changes, or in the notice if it has no input.
     await page.getByRole('button', { name: 'Invite a teammate' }).click()
     await dialog.getByLabel('E-mail').fill('joao@example.com')
     await dialog.getByRole('button', { name: 'Create link' }).click()
@@ -96,7 +96,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await page.getByRole('button', { name: 'Freeze payouts' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Reason').fill('a drill')
-    // The response is lost. The dialog still freezes, although payouts are frozen by now: a retry does not lift the freeze.
+    // The response is lost. Payouts are frozen by then, but the dialog still requests a freeze: a retry lifts none.
     await page.route('**/payout-freeze', async (route) => {
       await route.fetch()
       await page.getByText('Payouts are frozen', { exact: true }).waitFor()

@@ -206,7 +206,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await context.close()
   })
 
-  it('polls when it cannot have a stream, no faster without answers, and not back to an older one', async () => {
+  it('polls when it can have no stream, no faster without answers, and ignores an older answer that arrives late', async () => {
     const { id, uri, url } = await make()
     const { page, close } = await visit(browser, { locale: 'pt-BR' })
     await page.route('**/events', async (route) => await route.fulfill({ status: 429 }))
@@ -244,7 +244,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await payAt(service, uri)
     await untilStatus(service, id, 'PAID')
     await page.clock.fastForward(5_000)
-    // Its answer is later than those to all requests that the page has sent before.
+    // It is answered after all requests that the page has sent before.
     const fetchPage = async () => await page.evaluate(async () => await (await fetch(location.pathname)).text())
     await fetchPage()
     gate.emit('released')
@@ -360,7 +360,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     const { id, uri, url } = await make()
     await payAt(service, uri)
     const { endToEnd = '-' } = await untilStatus(service, id, 'PAID')
-    // As narrow as a sheet: the dashboard then has the bar of phones.
+    // As narrow as a sheet: the dashboard then has its navigation for phones.
     const { page, close } = await visit(browser, { theme: 'dark', width: 390 })
     await page.goto(url)
     await page.emulateMedia({ media: 'print' })

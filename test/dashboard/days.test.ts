@@ -24,7 +24,7 @@ it.each(['', '23', '31/11/2026', '29/02/2027', '11/23/2026', '0/1/2026', '23 abc
   },
 )
 
-it('writes each day of a year so that it can be read again, in both languages', () => {
+it('writes a day of each month so that it can be read again, in both languages', () => {
   expect(writeDay('2026-09-03', 'pt')).toBe('03/09/2026')
   expect(writeDay('2026-11-23', 'en')).toBe('23 Nov 2026')
   for (let month = 1; month <= 12; month++) {

@@ -32,7 +32,7 @@ function tool(command: string, versionArgs: string[]) {
   }
 }
 
-describe('settings that exist', () => {
+describe('the settings', () => {
   const named: [file: string, names: (string | undefined)[]][] = [
     ['deploy/Dockerfile', matches('deploy/Dockerfile', /(?<=^ENV .*)\b[A-Z_]+(?==)/gm)],
     ['deploy/guiche.service', matches('deploy/guiche.service', /(?<=^Environment=.*)\b[A-Z_]+(?==)/gm)],
@@ -43,7 +43,7 @@ describe('settings that exist', () => {
     ['the chart', matches('deploy/helm/guiche/templates/_helpers.tpl', /(?<=- name: )[A-Z_]+/g)],
     ['the values of the chart', matches('deploy/helm/guiche/values.yaml', /(?<=^ {2}# )[A-Z_]+(?=:)/gm)],
   ]
-  it.each(named)('are all that %s names', (_, names) => {
+  it.each(named)('that %s names exist', (_, names) => {
     expect(names.length).toBeGreaterThan(2)
     expect(names.filter((name) => name !== 'NODE_ENV' && !settings.has(name ?? ''))).toEqual([])
   })
@@ -207,7 +207,7 @@ describe('the chart', () => {
       expect(previousOf(...secret, '--set', 'secrets.hasSecretKeyPrevious=true')).toEqual(file)
     })
 
-    it('sends callbacks, metrics and health of the public name nowhere', () => {
+    it('routes callbacks, metrics and health of the public name to a service without pods', () => {
       const rendered = render(...secret, ...everything)
       const routes = (name: string) =>
         find(rendered, 'Ingress', name).spec.rules[0].http.paths.map(

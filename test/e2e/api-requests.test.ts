@@ -54,7 +54,7 @@ async function untilLogged(requestId: string): Promise<Logged['data'][number]> {
 }
 
 it('shows an error with its fields and the shape of the request, and stores no value of the caller', async () => {
-  // The last one is a CPF whose first digit, 0, a number does not have.
+  // The last one is a CPF that begins with 0. As a number it has no leading 0.
   const secrets = [
     ...['Maria Segredo', 'segredo@example.com', '52998224725', '11987654321', 'Rua Secreta', 'chave-secreta'],
     '1234567890',
@@ -106,7 +106,7 @@ it('shows an error with its fields and the shape of the request, and stores no v
   const stored = await service.db.query(sql`select row_to_json(api_requests)::text as row from api_requests`)
   const all = JSON.stringify(stored)
   for (const secret of secrets) expect(all).not.toContain(secret)
-  // Only its signature is a secret of the token, but no part of it is stored.
+  // Only the signature of a token is secret, but no part of the token is stored.
   expect(all).not.toMatch(/Bearer|eyJ/)
 })
 

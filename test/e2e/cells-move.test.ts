@@ -63,7 +63,7 @@ describe('a merchant that moves from a to b', () => {
     let attempts = 0
     await eventually(async () => {
       attempts += 1
-      // A key of its own: one that was created before the service knew of the move is answered as before.
+      // A new key each time: the key of a charge from before the service knew of the move gets its first response.
       const idempotencyKey = `after the move ${attempts}`
       const refused = await cells.a.call('/transaction', { body: { ...body, idempotencyKey } })
       if (refused.status === 201) return false

@@ -14,7 +14,7 @@ const compileValidator = createValidator({ checkWebhookUrl: () => null })
 const compileSerializer = buildSerializers()(schemas)
 
 // The service compiles a route's schemas on its first request. This test compiles those of all routes.
-it.each(routes)('$method $url can be checked and answered as its schemas say', ({ method, url, schema }) => {
+it.each(routes)('the schemas of $method $url can be compiled', ({ method, url, schema }) => {
   for (const httpPart of ['body', 'querystring', 'params', 'headers'] as const) {
     const part = schema[httpPart]
     if (part) expect(compileValidator({ schema: part, httpPart })).toBeTypeOf('function')
