@@ -376,9 +376,9 @@ describe('guiche audit list', () => {
   it('has no line for refused actions', async () => {
     const count = async () => (await service.db.query(sql`select from audit_log`)).length
     const before = await count()
-    await cli.run(['client', 'revoke', 'nobody'])
-    await cli.run(['withdrawal', 'approve', randomUUID()])
-    await cli.run(['infraction', 'accept', '--transaction', await pay(100)])
+    await cli.expectFailure(['client', 'revoke', 'nobody'], /There is no client/)
+    await cli.expectFailure(['withdrawal', 'approve', randomUUID()], /There is no withdrawal/)
+    await cli.expectFailure(['infraction', 'accept', '--transaction', await pay(100)], /no undecided dispute/)
     expect(await count()).toBe(before)
   })
 })
