@@ -58,7 +58,10 @@ async function expectRestart({ dataDir, running, request, create }: Opened): Pro
   const versionFile = `${dataDir}/postgres/PG_VERSION`
   const version = readFileSync(versionFile, 'utf8')
   writeFileSync(versionFile, '17\n')
-  process.kill(postmasterOf(`${dataDir}/postgres`) ?? 0, 'SIGKILL')
+  const postmaster = postmasterOf(`${dataDir}/postgres`)
+  // A signal to the process id 0 would end the tests themselves.
+  if (postmaster === null) throw new Error('PostgreSQL is not running')
+  process.kill(postmaster, 'SIGKILL')
   await vi.waitFor(async () => {
     const away = await create('order-while-away')
     expect(away.status).toBe(503)
