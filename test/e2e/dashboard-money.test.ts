@@ -199,7 +199,7 @@ describe('a withdrawal', () => {
     ])
   })
 
-  it('has a preview that matches the request', async () => {
+  it('has a preview with the key in its stored form, the fee and the hold, refused where a request would be', async () => {
     const key = randomUUID()
     const preview = async (more: object) =>
       await post(people.owner, '/withdrawal/preview', { amount: 1_000, key, ...more })

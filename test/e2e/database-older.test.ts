@@ -129,7 +129,7 @@ it('freezes payouts and reads the lists again when the database becomes an older
   expect(await showPayoutFreeze(database.db)).toBeNull()
 })
 
-it('a poll in progress does not prevent that the lists are read again', async () => {
+it('the lists are read again from the requested time, even if a poll is in progress when that is requested', async () => {
   const service = await startTestService()
   cleanups.push(service.stop)
   const bank = await openQuietBank(service)
@@ -244,7 +244,7 @@ it('notices at its start that the database is older than the file in DATA_DIR', 
   expect(lines.join('')).toContain('cannot be read: this start does not notice lost commits')
 })
 
-it('does not mark again and again when it is stopped after all connections were in use for long', async () => {
+it('sets no further marks when it is stopped while the only connection has been in use for a long time', async () => {
   const database = await createTestDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'guiche-mark-'))
   const { connectionString } = database

@@ -115,7 +115,7 @@ describe('several withdrawals', () => {
     for (const id of ids) expect(await countActions(id, 'withdrawal.reject')).toBe(1)
   })
 
-  it('are not decided by those who may not decide one, nor more than a page of them', async () => {
+  it('are not decided by people who may not decide one, and at most twenty are decided together', async () => {
     const id = await withdraw(service, { amount: 26_000 })
     for (const person of [people.support, people.owner])
       expect((await decide(person, 'approval', { ids: [id] })).status).toBe(403)

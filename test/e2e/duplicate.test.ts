@@ -65,8 +65,8 @@ async function payTwice(more: Record<string, unknown> = {}): Promise<{ id: strin
 
 type Condition = () => boolean | Promise<boolean>
 
-/** Checks a payment without the pauses of the service; the bank accepts or rejects the current return at once. */
-async function checkWhile(rejection: 'AB03' | null, endToEnd: string, isDone: Condition): Promise<void> {
+/** Checks a payment without the service's pauses until `isDone`. The bank rejects or settles each return at once. */
+async function checkWithOutcome(rejection: 'AB03' | null, endToEnd: string, isDone: Condition): Promise<void> {
   const { service, bank } = network
   await eventually(async () => {
     const id = (await findSuspenseOf(service, endToEnd))?.return_id?.replaceAll('-', '') ?? ''
@@ -95,7 +95,7 @@ async function disputeUnattributed(endToEndId: string, state: 'open' | 'rejected
 }
 
 /** Advances the clock minute by minute, and runs the check of returns each time, until the condition is met. */
-async function checkUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
+async function checkUntil(condition: Condition): Promise<void> {
   await eventually(async () => {
     network.service.clock.advance(60_000)
     await network.service.runJob('suspense.check')
@@ -225,13 +225,13 @@ describe('a duplicate payment', () => {
     const { second } = await payTwice({ amount: slowReturnAmount })
     const hasStatuses = (count: number) => async () =>
       (await findSuspenseOf(service, second))?.statuses.length === count
-    await checkWhile('AB03', second, hasStatuses(9))
+    await checkWithOutcome('AB03', second, hasStatuses(9))
     const stopped = await findSuspenseOf(service, second)
     expect(stopped?.statuses.at(-1)).toBe('held')
     service.clock.advance(1_000)
     await startSendBack(service, { id: stopped?.id ?? '', by: { actor: 'cli:test' } })
-    await checkWhile('AB03', second, hasStatuses(12))
-    await checkWhile(null, second, async () => (await statusOf(second)) === 'returned')
+    await checkWithOutcome('AB03', second, hasStatuses(12))
+    await checkWithOutcome(null, second, async () => (await statusOf(second)) === 'returned')
   })
 
   it('is not logged as refused when the refusal could not be recorded', async () => {
@@ -244,12 +244,12 @@ describe('a duplicate payment', () => {
       for each row when (new.status = 'held') execute function fail_commit()`)
     const from = logged.length
     const messages = () => logged.slice(from).map(({ msg }) => msg)
-    await checkWhile('AB03', second, () =>
+    await checkWithOutcome('AB03', second, () =>
       messages().includes('an outgoing payment could not be completed and will be tried again'),
     )
     expect(messages()).not.toContain('a payment could not be sent back now and will be sent again')
     await service.db.query(sql`drop function fail_commit cascade`)
-    await checkWhile(null, second, async () => (await statusOf(second)) === 'returned')
+    await checkWithOutcome(null, second, async () => (await statusOf(second)) === 'returned')
   })
 
   it('stays in suspense with the reason of a refused return, until an operator sends it again', async () => {

@@ -128,7 +128,7 @@ describe.each(brokers)('$name', ({ isAvailable, needs, start, restartsMax, drops
   )
 })
 
-it('a process whose position another one has moved stops sending, and the schedule starts the job again', async () => {
+it('a process stops sending when another process has saved a later position, and the schedule starts the job again', async () => {
   const broker = await startSqs()
   const service = await startTestService({ environment: { EVENT_SINK: broker.address } })
   try {
@@ -189,7 +189,7 @@ it('sends the events of one merchant while another one has more than can be sent
   }
 })
 
-it('a process without the setting ends the job that one with it left behind', async () => {
+it('a process without EVENT_SINK ends the job that a process with this setting has left behind', async () => {
   const service = await startTestService()
   try {
     await enqueueJob(service.db, { name: 'sinks.follow', key: 'sinks.follow', payload: {} })

@@ -122,7 +122,7 @@ describe('a transaction', () => {
     })
   })
 
-  it('of a customer with the fewest fields shows no others', async () => {
+  it('with only the required fields of a customer and an item shows no others', async () => {
     const customer = { name: 'Ana', document: '12abc34501de35', email: 'a@b.co' }
     const id = await create(smallestTransaction({ customer, items: [{ title: 'One', unitPrice: 1 }] }))
     expect((await fetchOne(id)).body).toMatchObject({
@@ -174,17 +174,17 @@ describe('a transaction that was fetched before', () => {
   })
 })
 
-describe('no transaction', () => {
-  it('is found under an unknown id, of any UUID version', async () => {
+describe('a request for a transaction', () => {
+  it('is answered 404 for an unknown id, of any UUID version', async () => {
     for (const id of [randomUUID(), '00000000-0000-0000-0000-000000000000', '018f6b1e-7c3a-7abc-8def-0123456789ab']) {
       const answer = await fetchOne<Problem>(id)
       expect([answer.status, answer.body.code]).toEqual([404, 'not_found'])
     }
   })
 
-  it('of another client can be distinguished from an unknown one', async () => {
+  it('of another client gets the same answer as for an unknown id', async () => {
     const id = await create()
-    // Kept for its own merchant now.
+    // From here on the service caches its JSON, for its own merchant.
     await fetchOne(id)
     const another = await addTestClient(service)
     const [theirs, none] = await Promise.all(
@@ -205,15 +205,15 @@ describe('no transaction', () => {
     randomUUID().replaceAll('-', ''),
     "'%20or%201=1--",
     '..%2f..',
-  ])('has an id like %s', async (id) => {
+  ])('is refused with an id like %s', async (id) => {
     expect(refusedFields(await fetchOne(id))).toEqual(['id'])
   })
 
-  it('is returned with a query', async () => {
+  it('is refused with a query', async () => {
     expect(refusedFields(await fetchOne(`${await create()}?expand=payer`))).toEqual(['expand'])
   })
 
-  it('is returned without a token or its scope', async () => {
+  it('is refused without a token or the scope', async () => {
     const id = await create()
     const writer = await addTestClient(service, ['transaction.write'])
     expect((await service.call(`/transaction/${id}`, { token: null })).status).toBe(401)

@@ -312,7 +312,7 @@ describe('a person', () => {
   })
 })
 
-it('requires the second factor of a role from the provider’s token', async () => {
+it('refuses a role that requires a second factor if the provider’s token names none', async () => {
   const person = newPerson({ groups: ['finance'] })
   for (const amr of [undefined, ['pwd'], ['otp'], ['sms', 'hwk']])
     expect(faultOf(await enter({ ...person, amr })), String(amr)).toBe('second_factor_missing')
@@ -320,17 +320,17 @@ it('requires the second factor of a role from the provider’s token', async () 
   for (const amr of [['pwd', 'otp'], ['mfa']]) expect(faultOf(await enter({ ...person, amr }))).toBeNull()
 })
 
-it('logs each failure without the address, the code or the token', async () => {
+it('logs each failure without the email address and the authorization code', async () => {
   const person = newPerson({ groups: [] })
   const { callback } = await enter(person)
-  const code = new URL(callback).searchParams.get('code') ?? 'no code'
+  const code = new URL(callback).searchParams.get('code') ?? expect.fail('the callback has no code')
   const failures = logged.filter((line) => line.security === 'sign_in.failed')
   expect(failures.at(-1)).toMatchObject({ outcome: 'role_missing', person: expect.any(String) })
   expect(JSON.stringify(logged)).not.toContain(person.email)
   expect(JSON.stringify(logged)).not.toContain(code)
 })
 
-it('failures of the provider do not lock out the people of an address', async () => {
+it('failures of the provider do not lock out the people who sign in from the same IP address', async () => {
   for (let count = 0; count < 25; count += 1) {
     const browser = openRedirectBrowser()
     const { state = '' } = Object.fromEntries(

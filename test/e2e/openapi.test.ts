@@ -273,7 +273,7 @@ describe('the document of a running service', () => {
     expect(policy).not.toContain('upgrade-insecure-requests')
   })
 
-  it('the document has what is served', async () => {
+  it('the served document has the same paths', async () => {
     const served = (await service.call<ApiDocument>('/openapi.json', { token: null })).body
     expect(Object.keys(served.paths)).toEqual(Object.keys(document.paths))
   })
