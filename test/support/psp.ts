@@ -97,11 +97,11 @@ export const controlToken = 'a-token-for-the-developer'
 /** A simulator with a dialect, over HTTP. */
 export async function openPsp(pool: pg.Pool, name: DialectName, quirks: string[] = []): Promise<Psp> {
   const dialect = name === 'generic' && quirks.length === 0 ? {} : { dialect: changeQuirks(quirksOf(name), quirks) }
-  const probe = { handle: async () => ({ status: 503, headers: {}, body: '' }) }
-  const first = await startSimulatorServer({ simulator: probe, host: '127.0.0.1', port: 0 })
-  await first.close()
-  const simulator = await testSimulator(pool, { ...dialect, controlToken, publicBaseUrl: first.url })
-  const server = await startSimulatorServer({ simulator, host: '127.0.0.1', port: Number(new URL(first.url).port) })
+  // The server starts first: the simulator needs its address.
+  const served: Pick<TestSimulator, 'handle'> = { handle: () => Promise.reject(new Error('not started yet')) }
+  const server = await startSimulatorServer({ simulator: served, host: '127.0.0.1', port: 0 })
+  const simulator = await testSimulator(pool, { ...dialect, controlToken, publicBaseUrl: server.url })
+  served.handle = simulator.handle
   return {
     simulator,
     url: server.url,
