@@ -5,6 +5,7 @@ import {
   clientId,
   controlToken,
   fetched,
+  inOtherFormat,
   openPsp,
   type Psp,
   requestForms,
@@ -49,10 +50,13 @@ describe.each(names)('%s', (name) => {
     expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: expect.any(Number) } })
   })
 
-  it('issues none for wrong credentials, for a request in another form, or at another path', async () => {
+  it('issues none for wrong credentials, in another format, or at another path', async () => {
     const { token } = requestForms[name]
     const others = Object.values(requestForms).filter(({ token: { path } }) => path !== token.path)
     for (const other of others) expect((await requestPspToken(psp, other)).body).not.toHaveProperty('access_token')
+    const converted = await requestPspToken(psp, { ...requestForms[name], token: inOtherFormat(token) })
+    // Only the generic PSP accepts both formats.
+    expect(converted.status).toBe(name === 'generic' ? 200 : 400)
     const outsider = { ...token, body: token.body.replace(clientId, 'other'), headers: { ...token.headers } }
     if (token.headers && 'authorization' in token.headers)
       outsider.headers = { ...token.headers, authorization: 'Basic eDp5' }
@@ -198,18 +202,15 @@ describe('quirks', () => {
     expect(await send(`m${++count}`, '9000.05')).not.toHaveProperty('gnExtras')
   })
 
-  it('register an address at Efí that accepts any call, if the client asks to skip the mTLS check', async () => {
-    const path = `/v2/webhook/${receiverKey}`
-    const headers = { 'x-skip-mtls-checking': 'true' }
-    const answer = await sendRequest(
-      at('efi'),
-      requestForms.efi,
-      'PUT',
-      path,
-      { webhookUrl: 'https://guiche.test/efi/open' },
-      headers,
-    )
-    expect(answer.status).toBe(201)
+  it('register an address at Efí that accepts any call, only if the client asks to skip the mTLS check', async () => {
+    const [psp, path] = [at('efi'), `/v2/webhook/${receiverKey}`]
+    psp.simulator.answerWithoutCertificate.status = 200
+    const register = async (headers?: Record<string, string>) => {
+      const body = { webhookUrl: 'https://guiche.test/efi/open' }
+      return (await sendRequest(psp, requestForms.efi, 'PUT', path, body, headers)).status
+    }
+    expect(await register()).toBe(400)
+    expect(await register({ 'x-skip-mtls-checking': 'true' })).toBe(201)
   })
 
   it('require the keys of Banco do Brasil, Sicoob and Itaú with each request', async () => {
@@ -288,7 +289,7 @@ describe('quirks', () => {
     ).toBe(400)
   })
 
-  it('limit the token requests of one address at Sicredi', async () => {
+  it('limit the token requests of one client address at Sicredi', async () => {
     const psp = await openPsp(database.db.pool, 'sicredi', ['tokensPerMinute=2'])
     const statuses = [1, 2, 3].map(async () => (await requestPspToken(psp, requestForms.sicredi)).status)
     expect((await Promise.all(statuses)).toSorted()).toEqual([200, 200, 429])

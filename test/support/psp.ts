@@ -117,6 +117,18 @@ export async function requestPspToken(psp: Psp, { token }: Pick<RequestForm, 'to
   return await fetched(psp, { method: 'POST', path, headers: token.headers, body: token.body })
 }
 
+/** The same request for a token as JSON instead of a form, or as a form instead of JSON. */
+export function inOtherFormat({ body, query = '', headers, ...rest }: RequestForm['token']): RequestForm['token'] {
+  const isJson = headers?.['content-type'] === 'application/json'
+  const fields = isJson ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(`${query}&${body}`))
+  const type = isJson ? 'application/x-www-form-urlencoded' : 'application/json'
+  return {
+    ...rest,
+    headers: { ...headers, 'content-type': type },
+    body: isJson ? String(new URLSearchParams(fields)) : JSON.stringify(fields),
+  }
+}
+
 /** Sends a request with a new token, as the PSP documents it. */
 export async function sendRequest(
   psp: Psp,
