@@ -52,8 +52,8 @@ function open(
     acquirer,
     payouts,
     warnings,
+    received,
     requests: () => received.filter(({ isToken }) => !isToken),
-    requested: received,
   }
 }
 
@@ -66,7 +66,7 @@ describe('Inter', () => {
   }
 
   it('receives our id as the idempotency key', async () => {
-    const { payouts, requests, requested: received } = open('inter', () => json(200, interPsp.taken))
+    const { payouts, received, requests } = open('inter', () => json(200, interPsp.taken))
     expect(await payouts.send(order)).toEqual({ outcome: 'processing', endToEndId: null, reference: reference.inter })
     const [request] = requests()
     expect(request).toMatchObject({ method: 'POST', path: '/banking/v2/pix' })
@@ -76,7 +76,7 @@ describe('Inter', () => {
     expect(received[0]?.body).toContain('pagamento-pix.write')
   })
 
-  it('is not refused by a server that has no such path', async () => {
+  it('refuses nothing when a server without such a path answers 404', async () => {
     const body = { statusCode: 404, error: 'Not Found', message: 'Cannot POST /banking/v2/pix' }
     await expect(open('inter', () => json(404, body)).payouts.send(order)).rejects.toThrow(AcquirerUnavailable)
   })
@@ -113,7 +113,7 @@ describe('Inter', () => {
     expect(await payouts.find({ payoutId: order.payoutId })).toBeNull()
   })
 
-  it('leaves a refused repeat to a person, and is not sent again after an hour', async () => {
+  it('needs a person after it refused a repeat, and is not sent a payout again after an hour', async () => {
     const { payouts, requests } = open('inter', () => json(422, { title: 'Já existe' }))
     expect(await payouts.send(order)).toEqual({ outcome: 'refused', reason: 'Já existe' })
     const requestedAgo = (ms: number) => ({ ...order, firstRequestedAt: new Date(clock.now().getTime() - ms) })
@@ -153,11 +153,7 @@ describe('Sicoob', () => {
   }
 
   it('issues an id before any money moves, and is then asked to confirm', async () => {
-    const {
-      payouts,
-      requests,
-      requested: received,
-    } = open('sicoob', ({ path }) =>
+    const { payouts, received, requests } = open('sicoob', ({ path }) =>
       json(200, path.endsWith('/confirmacao') ? { ...sicoobPsp.payout, estado: 'EM_PROCESSAMENTO' } : sicoobPsp.begun),
     )
     expect(await payouts.prepare?.(order)).toEqual({ outcome: 'prepared', reference: reference.sicoob })
@@ -188,12 +184,13 @@ describe('Sicoob', () => {
     expect([found?.outcome, warnings]).toEqual(['processing', [{ acquirer: 'sicoob', state: 'SUSPENSO' }]])
   })
 
-  it('counts as refused only if Sicoob does not have the payout', async () => {
+  it('refuses a payout with 400 only if it has not taken the payout', async () => {
     const answering = (existing: HttpResponse) => async () =>
       await open('sicoob', ({ method }) => (method === 'POST' ? json(400, { title: 'Não.' }) : existing)).payouts.send(
         named,
       )
-    expect(await answering(json(404, { title: 'x' }))()).toEqual({ outcome: 'refused', reason: 'Não.' })
+    for (const notTaken of [json(404, { title: 'x' }), payoutIn(sicoobPsp.states.notCarriedOut[0])])
+      expect(await answering(notTaken)()).toEqual({ outcome: 'refused', reason: 'Não.' })
     expect(await answering(payoutIn('EM_PROCESSAMENTO'))()).toMatchObject({ outcome: 'processing' })
     expect(await answering(payoutIn('FINALIZADO'))()).toMatchObject({ outcome: 'done' })
     await expect(answering(json(503, {}))()).rejects.toThrow(AcquirerUnavailable)
@@ -275,6 +272,7 @@ describe('the simulator', () => {
     async (name) => {
       const simulator = at(name)
       const { payouts } = open(name, simulator.handle, async () => await simulator.handle(tokenRequest()))
+      const { balance } = await simulator.truth()
       const prepared = await payouts.prepare?.(order)
       const named = prepared?.outcome === 'prepared' ? prepared.reference : null
       const input = { ...order, payoutId: txidOf(name === 'inter' ? 11 : 12), reference: named }
@@ -282,6 +280,7 @@ describe('the simulator', () => {
       const key = { payoutId: order.payoutId, reference: 'reference' in sent ? (sent.reference ?? null) : named }
       expect(await payouts.find(key)).toMatchObject({ outcome: 'done' })
       expect(await payouts.send(input)).toMatchObject(name === 'inter' ? sent : { outcome: 'done' })
+      expect((await simulator.truth()).balance).toBe(balance - order.amount)
       const refused = { ...order, payoutId: txidOf(13), amount: refusedPayoutAmount }
       const again = await payouts.prepare?.(refused)
       const reference = again?.outcome === 'prepared' ? again.reference : null
