@@ -46,7 +46,7 @@ it.each([
   ['transaction.paid', 0, 0],
   ['transaction.refunded', 2590, 0],
   ['transaction.infraction', 0, 2590],
-] as const)('makes a %s whose money is returned at most once', (type, amountRefunded, amountReturned) => {
+] as const)('makes a %s that is refunded or returned under MED, never both', (type, amountRefunded, amountReturned) => {
   expect(createTestEvent(type).data).toMatchObject({ amountRefunded, amountReturned })
 })
 

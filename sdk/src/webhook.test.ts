@@ -62,7 +62,7 @@ describe('a webhook', () => {
     expect(await verifyWebhook([next, secret], before.headers, before.body)).toEqual(event)
   })
 
-  it('verifies the example of the standard', async () => {
+  it('has the signature of the standard’s example', async () => {
     const { headers } = await signWebhook('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', '{"test": 2432232314}', {
       id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
       timestamp: new Date(1614265330_000),

@@ -55,47 +55,42 @@ const truthOf = async (txid: string) => (await simulator.truth()).payments.filte
 
 describe('a draw of faults', () => {
   const everything = Object.fromEntries(traitNames.map((trait) => [trait, 0.5]))
-  const keys = Array.from({ length: 2000 }, (_, index) => txidOf(index))
-  const draws = (seed: number, sentRequests: string[]) => {
-    const personality = createFaultProfile({ name: 'hostile', seed, traits: everything })
+  const txids = Array.from({ length: 2000 }, (_, index) => txidOf(index))
+  const draws = (seed: number, order: string[]) => {
+    const profile = createFaultProfile({ name: 'hostile', seed, traits: everything })
     return new Map(
-      sentRequests.map((txid) => [
-        txid,
-        drawBehaviours(personality, { txid, amount: 1000, requested: undefined }).join(),
-      ]),
+      order.map((txid) => [txid, drawBehaviours(profile, { txid, amount: 1000, requested: undefined }).join()]),
     )
   }
 
   it('is the same for the same seed, in any order of draws', () => {
-    const [one, other] = [draws(7, keys), draws(7, keys.toReversed())]
-    for (const key of keys) expect(other.get(key)).toBe(one.get(key))
+    const [one, other] = [draws(7, txids), draws(7, txids.toReversed())]
+    for (const txid of txids) expect(other.get(txid)).toBe(one.get(txid))
   })
 
   it('is different for another seed', () => {
-    const [one, other] = [draws(7, keys), draws(8, keys)]
-    expect(keys.filter((key) => one.get(key) === other.get(key)).length).toBeLessThan(20)
+    const [one, other] = [draws(7, txids), draws(8, txids)]
+    expect(txids.filter((txid) => one.get(txid) === other.get(txid)).length).toBeLessThan(20)
   })
 
-  it.each(traitNames)('has %s as often as its probability says, whatever else happens', (trait: Trait) => {
-    const personality = createFaultProfile({ name: 'honest', seed: 3, traits: { [trait]: 0.2 } })
-    const struck = keys.filter((key) => personality.has(trait, key)).length
+  it.each(traitNames)('has %s as often as its probability says, and no other fault', (trait: Trait) => {
+    const profile = createFaultProfile({ name: 'honest', seed: 3, traits: { [trait]: 0.2 } })
+    const drawn = txids.filter((txid) => profile.has(trait, txid)).length
     // Six standard deviations on either side of 400.
-    expect(struck).toBeGreaterThan(290)
-    expect(struck).toBeLessThan(510)
-    expect(traitNames.filter((other) => other !== trait && keys.some((key) => personality.has(other, key)))).toEqual([])
+    expect(drawn).toBeGreaterThan(290)
+    expect(drawn).toBeLessThan(510)
+    expect(traitNames.filter((other) => other !== trait && txids.some((txid) => profile.has(other, txid)))).toEqual([])
   })
 
   it('has no fault for an honest bank', () => {
-    const personality = createFaultProfile(honestProfile)
-    expect(keys.flatMap((txid) => drawBehaviours(personality, { txid, amount: 1000, requested: undefined }))).toEqual(
-      [],
-    )
+    const profile = createFaultProfile(honestProfile)
+    expect(txids.flatMap((txid) => drawBehaviours(profile, { txid, amount: 1000, requested: undefined }))).toEqual([])
   })
 
   it('prefers the requested behaviour, then that of the amount', () => {
     const hostile = createFaultProfile({ name: 'hostile', seed: 1, traits: everything })
-    const [txid] = keys
-    if (txid === undefined) throw new Error('no key')
+    const [txid] = txids
+    if (txid === undefined) throw new Error('no txid')
     expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, requested: 'twice' })).toEqual(['twice'])
     expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, requested: 'honest' })).toEqual([])
     expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, requested: undefined })).toEqual(['late'])
@@ -285,7 +280,8 @@ describe('an answer', () => {
     const body = { calendario: { expiracao: 60 }, valor: { original: '1.00' }, chave: receiverKey }
     expect((await simulator.request('PUT', `/cob/${txid}`, { body })).status).toBe(504)
     expect((await simulator.request('PUT', `/cob/${txid}`, { body })).status).toBe(200)
-    const { endToEndId } = await simulator.personality({ name: 'honest' }).then(async () => await paid(undefined))
+    await simulator.personality({ name: 'honest' })
+    const { endToEndId } = await paid(undefined)
     await simulator.personality({ traits: { answer_lost: 1 } })
     const place = `/pix/${endToEndId}/devolucao/a`
     expect((await simulator.request('PUT', place, { body: { valor: '1.00' } })).status).toBe(504)
@@ -294,24 +290,24 @@ describe('an answer', () => {
     expect((await simulator.request('PUT', '/v3/gn/pix/lost1', { body: payout })).status).toBe(504)
     expect((await simulator.request('PUT', '/v3/gn/pix/lost1', { body: payout })).status).toBe(201)
   })
+})
 
-  it('rejects payouts and returns with the reason codes of the Pix system', async () => {
-    await simulator.personality({ seed: 5, traits: { payout_rejected: 1, return_rejected: 1 } })
-    const payout = { valor: '1.00', pagador: { chave: receiverKey }, favorecido: { chave: 'a@example.com' } }
-    const codes = new Set<string>()
-    for (let index = 0; index < 150; index += 1) {
-      await simulator.request('PUT', `/v3/gn/pix/rejected${index}`, { body: payout })
-      const { body } = await simulator.request('GET', `/v2/gn/pix/enviados/id-envio/rejected${index}`)
-      expect(body).toMatchObject({ status: 'NAO_REALIZADO' })
-      codes.add((body as { gnExtras: { erro: { codigo: string } } }).gnExtras.erro.codigo)
-    }
-    expect([...codes].every(isSpiCode)).toBe(true)
-    expect(codes.size).toBeGreaterThan(20)
-    const { endToEndId } = await paid(undefined)
-    await simulator.request('PUT', `/pix/${endToEndId}/devolucao/b`, { body: { valor: '1.00' } })
-    const { body } = await simulator.request('GET', `/pix/${endToEndId}/devolucao/b`)
-    expect(body).toMatchObject({ status: 'NAO_REALIZADO', motivo: expect.stringMatching(/^[A-Z]{2}\w\w: /) })
-  })
+it('rejected payouts and returns have the reason codes of the Pix system', async () => {
+  await simulator.personality({ seed: 5, traits: { payout_rejected: 1, return_rejected: 1 } })
+  const payout = { valor: '1.00', pagador: { chave: receiverKey }, favorecido: { chave: 'a@example.com' } }
+  const codes = new Set<string>()
+  for (let index = 0; index < 150; index += 1) {
+    await simulator.request('PUT', `/v3/gn/pix/rejected${index}`, { body: payout })
+    const { body } = await simulator.request('GET', `/v2/gn/pix/enviados/id-envio/rejected${index}`)
+    expect(body).toMatchObject({ status: 'NAO_REALIZADO' })
+    codes.add((body as { gnExtras: { erro: { codigo: string } } }).gnExtras.erro.codigo)
+  }
+  expect([...codes].every(isSpiCode)).toBe(true)
+  expect(codes.size).toBeGreaterThan(20)
+  const { endToEndId } = await paid(undefined)
+  await simulator.request('PUT', `/pix/${endToEndId}/devolucao/b`, { body: { valor: '1.00' } })
+  const { body } = await simulator.request('GET', `/pix/${endToEndId}/devolucao/b`)
+  expect(body).toMatchObject({ status: 'NAO_REALIZADO', motivo: expect.stringMatching(/^[A-Z]{2}\w\w: /) })
 })
 
 describe('an amount', () => {
@@ -331,7 +327,7 @@ describe('an amount', () => {
 })
 
 describe('a fault profile', () => {
-  it('is stored, and shared by all processes on the database', async () => {
+  it('is stored, so that a process that starts later has it too', async () => {
     const profile = await simulator.personality({ name: 'careless', seed: 11, traits: { twice: 1 } })
     expect(profile).toEqual({ name: 'careless', seed: 11, traits: { ...presets.careless, twice: 1 } })
     const later = await testSimulator(database.db.pool, { clock: simulator.clock })

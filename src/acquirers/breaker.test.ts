@@ -87,7 +87,7 @@ it('lets one request through after a while, even if the clock was set back, and 
   expect(logged.splice(0).at(-1)).toContain('answers again')
 })
 
-it('stays open when that request has no answer either', async () => {
+it('stays open when the request that tests it has no answer either', async () => {
   const breaker = await openBreaker()
   vi.advanceTimersByTime(60_000)
   await expect(breaker.guard(silent)).rejects.toThrow('in time')

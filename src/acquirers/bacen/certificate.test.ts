@@ -52,7 +52,7 @@ describe('the files of mutual TLS', () => {
     [{ certFile: 'client.pem', keyFile: 'text.pem' }, undefined, 'keyFile', 'is not a private key in PEM'],
     [{ certFile: 'client.pem', keyFile: 'other.key' }, undefined, 'keyFile', 'is not the key of the certificate'],
     [{ caFile: 'text.pem' }, undefined, 'caFile', 'is not a certificate in PEM'],
-  ])('that cannot be used are refused with what to do: %j %s', (names, passphrase, setting, said) => {
+  ])('that cannot be used are refused with the setting and the reason: %j %s', (names, passphrase, setting, said) => {
     expect(() => read(names, passphrase)).toThrow(
       expect.objectContaining({ name: 'TlsFileError', setting, message: expect.stringContaining(said) }),
     )

@@ -8,7 +8,7 @@ import { cents } from '../../lib/money.ts'
 import type { Acquirer, DisputeFound, Disputes, Payouts } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 
-/** What others do with our money: dispute it, take it back, send it back. */
+// What others do with our money: dispute it, take it back, send it back.
 let database: TestDatabase
 let simulator: TestSimulator
 let acquirer: Acquirer

@@ -27,7 +27,7 @@ async function open(listener: Listener, timeoutMs: number): Promise<Send> {
 
 const request: HttpRequest = { method: 'PUT', path: '/cob/a%20b', query: { 'a b': 'ç&' }, headers: {}, body: '{"a":1}' }
 
-it('sends the whole request and returns the whole answer, whatever precedes it and however it is split', async () => {
+it('sends the whole request and returns the whole answer, also after an interim one and in parts', async () => {
   const bytes = Buffer.from('\ufeff{"said":"é"}')
   const cut = bytes.indexOf(0xc3) + 1
   const send = await open(async (incoming, answer) => {

@@ -43,7 +43,7 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
 
   async function everyOperation() {
     await acquirer.registerCallback('https://shop.example/callbacks/secret')
-    // After the refusal the adapter reads the registered address. The address is invalid, not the request.
+    // The request fits the document, and only its address is refused. Then the adapter reads the registered address.
     await expect(acquirer.registerCallback('ftp://shop.example')).rejects.toThrow()
     for (const [index, amount] of [1, 10, 999, 10_000_000].entries()) {
       const payer = {

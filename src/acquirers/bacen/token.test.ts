@@ -96,7 +96,7 @@ describe('a token that is issued', () => {
     expect(seen.count).toBe(2)
   })
 
-  it('and refused as well is not replaced again at once', async () => {
+  it('in place of a refused one, and refused too, is not replaced for half a minute', async () => {
     const { clock, seen, tokens } = open((count) => json(200, { access_token: `t${count}`, expires_in: 3600 }))
     const first = await tokens.get()
     expect(await tokens.replace(first)).toBe('t2')
