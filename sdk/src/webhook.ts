@@ -49,7 +49,8 @@ export async function verifyWebhook(
   const id = readHeader(headers, 'webhook-id')
   const seconds = readHeader(headers, 'webhook-timestamp')
   if (!/^\d{1,12}$/.test(seconds)) throw refuse('webhook-timestamp is not a number of seconds.')
-  if (Math.abs(now.getTime() / 1000 - Number(seconds)) > toleranceSeconds)
+  // Also refuses if the tolerance is NaN, as Number() makes of a setting that is missing.
+  if (!(Math.abs(now.getTime() / 1000 - Number(seconds)) <= toleranceSeconds))
     throw refuse(
       `The signature's time is more than ${toleranceSeconds} seconds from now. Is the clock of this machine right?`,
     )
