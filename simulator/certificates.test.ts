@@ -46,7 +46,7 @@ describe('a handshake', () => {
     await expect(shake({ pfx, passphrase: 'another' })).rejects.toThrow()
   })
 
-  it('fails with a certificate of another authority and with an expired one', async () => {
+  it('fails with a certificate of another authority, an expired one and one for servers only', async () => {
     const foreign = await makeAuthority({ commonName: 'A PSP', validFrom, validTo })
     const outsider = await issueCertificate(foreign, { commonName: 'A shop', use: 'client', validFrom, validTo })
     const expired = await issueCertificate(authority, {
@@ -55,8 +55,10 @@ describe('a handshake', () => {
       validFrom,
       validTo: new Date(Date.now() - 1000),
     })
+    const host = await issueCertificate(authority, { commonName: 'A shop', use: 'server', validFrom, validTo })
     await expect(shake({ cert: outsider.certificate, key: outsider.key })).rejects.toThrow()
     await expect(shake({ cert: expired.certificate, key: expired.key })).rejects.toThrow()
+    await expect(shake({ cert: host.certificate, key: host.key })).rejects.toThrow()
     await expect(shake({})).rejects.toThrow()
   })
 })

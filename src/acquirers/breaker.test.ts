@@ -100,6 +100,17 @@ it('stays open when the request that tests it has no answer either', async () =>
   expect([breaker.isClosed(), breaker.state()]).toEqual([false, 1])
 })
 
+it('doubles the pause after each failed test, up to a minute', async () => {
+  const breaker = await openBreaker()
+  // Each pause is shortened at random, by half at most.
+  for (const pauseMs of [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]) {
+    vi.advanceTimersByTime(pauseMs / 2 - 1)
+    expect(breaker.isPausing()).toBe(true)
+    vi.advanceTimersByTime(pauseMs / 2 + 1)
+    await expect(breaker.guard(silent)).rejects.toThrow('in time')
+  }
+})
+
 it('closes when the request that tests it fails by an error of our own', async () => {
   const breaker = await openBreaker()
   vi.advanceTimersByTime(60_000)

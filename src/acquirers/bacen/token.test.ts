@@ -39,6 +39,20 @@ describe('a token that is refused', () => {
     expect(seen.count).toBe(3)
   })
 
+  it('is requested again after the first pause when a token was issued in between', async () => {
+    const { clock, seen, tokens } = open((count) =>
+      count === 2 ? json(200, { access_token: 't', expires_in: 300 }) : json(401, { error: 'invalid_client' }),
+    )
+    await expect(tokens.get()).rejects.toThrow()
+    clock.advance(5_000)
+    expect(await tokens.get()).toBe('t')
+    clock.advance(300_000)
+    await expect(tokens.get()).rejects.toThrow()
+    clock.advance(5_000)
+    await expect(tokens.get()).rejects.toThrow()
+    expect(seen.count).toBe(4)
+  })
+
   it('is requested again when the PSP allows it', async () => {
     const { clock, seen, tokens } = open(() => json(429, {}, { 'retry-after': '600' }))
     await expect(tokens.get()).rejects.toThrow('429')
@@ -89,6 +103,17 @@ describe('a token that is issued', () => {
     const { clock, seen, tokens } = open(() => json(200, { access_token: 't' }))
     await tokens.get()
     clock.advance(239_000)
+    await tokens.get()
+    expect(seen.count).toBe(1)
+    clock.advance(1_000)
+    await tokens.get()
+    expect(seen.count).toBe(2)
+  })
+
+  it('for less than two minutes is used for half of its lifetime', async () => {
+    const { clock, seen, tokens } = open(() => json(200, { access_token: 't', expires_in: 90 }))
+    await tokens.get()
+    clock.advance(44_000)
     await tokens.get()
     expect(seen.count).toBe(1)
     clock.advance(1_000)
