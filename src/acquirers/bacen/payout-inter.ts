@@ -46,7 +46,7 @@ export function createInterPayouts(deps: Deps): Payouts {
  */
 async function send(deps: Deps, order: Parameters<Payouts['send']>[0]): Promise<PayoutSent> {
   const { payoutId, firstRequestedAt, reference } = order
-  if (reference) return (await find(deps, { payoutId, reference })) ?? unknown(reference)
+  if (reference) return (await find(deps, { payoutId, reference })) ?? processing(reference)
   requireRepeatable(deps, order)
   const answer = await deps.client({
     method: 'POST',
@@ -105,10 +105,10 @@ function read({ clock, onUnknownState }: Deps, reference: string, payout: Json):
     return { outcome: 'done', endToEndId, at, receiver: null }
   }
   if (!openStates.has(state)) onUnknownState(state)
-  return unknown(reference, endToEndId)
+  return processing(reference, endToEndId)
 }
 
-function unknown(reference: string, endToEndId: string | null = null): MoneyOut & { reference: string } {
+function processing(reference: string, endToEndId: string | null = null): MoneyOut & { reference: string } {
   return { outcome: 'processing', endToEndId, reference }
 }
 

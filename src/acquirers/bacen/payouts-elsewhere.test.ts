@@ -113,6 +113,29 @@ describe('Inter', () => {
     expect(await payouts.find({ payoutId: order.payoutId })).toBeNull()
   })
 
+  it('sends no payout that has a reference: it queries it', async () => {
+    const { payouts, requests } = open('inter', () => payoutIn('PAGO'))
+    expect(await payouts.send({ ...order, reference: reference.inter })).toMatchObject({ outcome: 'done' })
+    expect(requests().map(({ method }) => method)).toEqual(['GET'])
+  })
+
+  it('is not believed about another payout, nor about one without a status', async () => {
+    const answering = (changes: object) => async () => {
+      const body = { ...interPsp.payout, transacaoPix: { ...interPsp.payout.transacaoPix, ...changes } }
+      return await open('inter', () => json(200, body)).payouts.find({ ...order, reference: reference.inter })
+    }
+    await expect(answering({ codigoSolicitacao: randomUUID() })()).rejects.toThrow('another payout')
+    await expect(answering({ status: null })()).rejects.toThrow('cannot be read')
+    expect(await answering({ codigoSolicitacao: reference.inter.toUpperCase() })()).not.toBeNull()
+  })
+
+  it('writes times without an offset in Brasília time', async () => {
+    const transacaoPix = { ...interPsp.payout.transacaoPix, status: 'PAGO', dataHoraMovimento: '2026-03-02 12:00:01' }
+    const { payouts } = open('inter', () => json(200, { ...interPsp.payout, transacaoPix }))
+    const found = await payouts.find({ ...order, reference: reference.inter })
+    expect(found).toMatchObject({ at: new Date('2026-03-02T15:00:01Z') })
+  })
+
   it('needs a person after it refused a repeat, and is not sent a payout again after an hour', async () => {
     const { payouts, requests } = open('inter', () => json(422, { title: 'Já existe' }))
     expect(await payouts.send(order)).toEqual({ outcome: 'refused', reason: 'Já existe' })
@@ -184,6 +207,28 @@ describe('Sicoob', () => {
     expect([found?.outcome, warnings]).toEqual(['processing', [{ acquirer: 'sicoob', state: 'SUSPENSO' }]])
   })
 
+  it('is not believed about another payout or amount', async () => {
+    for (const changes of [{ endToEndId: `E${'1'.repeat(31)}` }, { valor: 15.11 }, { valor: null }]) {
+      const { payouts } = open('sicoob', () => json(200, { ...sicoobPsp.payout, ...changes }))
+      await expect(payouts.send(named), JSON.stringify(changes)).rejects.toThrow('another payout')
+    }
+  })
+
+  it('begins no payout under an id that is not an endToEndId', async () => {
+    for (const endToEndId of [undefined, `E${'0'.repeat(30)}`, `E${'0'.repeat(30)}-`]) {
+      const { payouts } = open('sicoob', () => json(200, { ...sicoobPsp.begun, endToEndId }))
+      await expect(payouts.prepare?.(order)).rejects.toThrow('returned no endToEndId')
+    }
+  })
+
+  it('needs a person if the database may have lost the id, and is not queried without one', async () => {
+    const { payouts, requests } = open('sicoob', () => payoutIn('FINALIZADO'))
+    const { payoutId } = order
+    expect(await payouts.find({ payoutId })).toBeNull()
+    await expect(payouts.find({ payoutId, isReferenceLost: true })).rejects.toThrow(NeedsPerson)
+    expect(requests()).toEqual([])
+  })
+
   it('refuses a payout with 400 only if it has not taken the payout', async () => {
     const answering = (existing: HttpResponse) => async () =>
       await open('sicoob', ({ method }) => (method === 'POST' ? json(400, { title: 'Não.' }) : existing)).payouts.send(
@@ -220,6 +265,14 @@ describe('Sicoob', () => {
       query: { numeroContaCorrente: '12345678' },
     })
   })
+})
+
+it.each(['inter', 'sicoob'] as const)('%s gets a request that may move money only once', async (name) => {
+  const { payouts, requests } = open(name, () => json(503, {}))
+  await expect(payouts.send({ ...order, reference: name === 'sicoob' ? reference.sicoob : null })).rejects.toThrow(
+    AcquirerUnavailable,
+  )
+  expect(requests().filter(({ method }) => method === 'POST')).toHaveLength(1)
 })
 
 describe('the simulator', () => {
