@@ -28,6 +28,8 @@ export function clientFor({ connectionStrings, target }: Servers, setting: strin
     override connect(): Promise<this>
     override connect(callback: (error: Error) => void): void
     override connect(callback?: (error: Error) => void): unknown {
+      // The pool listens for errors only a moment after this has connected. Meanwhile the connection may end.
+      this.on('error', () => {})
       const begin = async () => {
         if (isSearched) Object.assign(this, await find())
         await super.connect().catch((error: Error) => {
