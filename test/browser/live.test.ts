@@ -203,7 +203,7 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     const { page } = desktop
     const list = '**/dashboard/api/list/transaction'
     await page.route(list, async (route) => await route.fulfill({ json: { data: [null], next: null, previous: null } }))
-    await page.goto(`${service.baseUrl}/dashboard/transactions`)
+    await page.goto(`${service.baseUrl}/dashboard/transactions?minAmount=70000`)
     const broken = page.getByRole('alert').filter({ hasText: 'This part could not be shown' })
     await broken.waitFor()
     await page.unroute(list)
