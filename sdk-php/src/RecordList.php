@@ -84,7 +84,7 @@ final class RecordList implements \IteratorAggregate
     public function all(?int $limit = null): array
     {
         if ($limit !== null && $limit < 0) {
-            throw new \InvalidArgumentException('limit must be a whole number, 0 or more.');
+            throw new \InvalidArgumentException('limit must be 0 or more.');
         }
         $items = [];
         if ($limit === 0) {

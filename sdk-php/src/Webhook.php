@@ -53,7 +53,8 @@ final class Webhook
         if (preg_match('/\A\d{1,12}\z/', $seconds) !== 1) {
             throw self::refuse('webhook-timestamp is not a number of seconds.');
         }
-        if (abs(($now?->getTimestamp() ?? time()) - (int) $seconds) > $toleranceSeconds) {
+        // Also refuses if the tolerance is NAN.
+        if (!(abs(($now?->getTimestamp() ?? time()) - (int) $seconds) <= $toleranceSeconds)) {
             throw self::refuse("The signature's time is more than $toleranceSeconds seconds from now. Is the clock of this machine right?");
         }
         if (!self::matches($keys, self::readHeader($headers, 'webhook-signature'), "$id.$seconds.$rawBody")) {

@@ -92,6 +92,8 @@ class WebhookTest(unittest.TestCase):
             then = now + timedelta(seconds=seconds)
             self.assertIn("300 seconds", self.refusal(SECRET, webhook.headers, webhook.body, now=then))
             verify_webhook(SECRET, webhook.headers, webhook.body, now=then, tolerance=1000)
+        nan = float("nan")
+        self.assertIn("from now", self.refusal(SECRET, webhook.headers, webhook.body, now=now, tolerance=nan))
 
     def test_is_refused_when_it_is_signed_but_is_not_an_event(self) -> None:
         for text in ("", "null", "[1]", "no JSON", '{"type":1}', '{"type":"x","data":null}'):

@@ -129,6 +129,6 @@ export class Deliveries {
 
 /** True if the same request can succeed later. */
 function isInterruption(error: unknown): error is GuicheError {
-  if (error instanceof ConnectionError) return true
-  return error instanceof GuicheError && ([408, 429].includes(error.status ?? 0) || (error.status ?? 0) >= 500)
+  if (!(error instanceof GuicheError)) return false
+  return error instanceof ConnectionError || /^(408|429|5)/.test(`${error.status}`)
 }

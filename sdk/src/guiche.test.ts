@@ -25,7 +25,7 @@ it.each(['https://pix.test/?', 'https://pix.test#', 'https://pix.test/api?#'])(
 it('sends no request with a token that is undefined', async () => {
   const accessToken = () => undefined as unknown as string
   const guiche = new Guiche({ baseUrl: 'https://pix.test', accessToken, fetch: async () => expect.unreachable() })
-  await expect(guiche.balance.get()).rejects.toThrow('accessToken returned something that is not a token')
+  await expect(guiche.balance.get()).rejects.toThrow('accessToken must return the token')
 })
 
 it('appends paths to an address with or without a final slash', async () => {

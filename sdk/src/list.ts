@@ -57,8 +57,7 @@ export class List<Entry> implements AsyncIterable<Entry> {
    *   is not a whole number
    */
   async all({ limit }: { limit?: number } = {}): Promise<Entry[]> {
-    if (limit !== undefined && !(Number.isInteger(limit) && limit >= 0))
-      throw new RangeError('limit must be a whole number, 0 or more.')
+    if (limit !== undefined && (limit % 1 !== 0 || limit < 0)) throw new RangeError('limit must be a whole number.')
     const items: Entry[] = []
     if (limit === 0) return items
     for await (const item of this) {

@@ -54,9 +54,7 @@ export function tokensFrom(getToken: () => string | null | Promise<string | null
       const token = await getToken()
       // Checked here, because the platform's own error for an invalid header contains the header.
       if (token !== null && !(typeof token === 'string' && /^[\w.~+/-]+=*$/.test(token)))
-        throw new TypeError(
-          'accessToken returned something that is not a token. Return the token alone, without "Bearer".',
-        )
+        throw new TypeError('accessToken must return the token without "Bearer".')
       return token
     },
     drop() {},

@@ -18,7 +18,7 @@ final class GivenTokens implements Tokens
     {
         $token = ($this->getToken)();
         if ($token !== null && preg_match('/\A[\w.~+\/-]+=*\z/', $token) !== 1) {
-            throw new \InvalidArgumentException('accessToken returned something that is not a token. Return the token alone, without "Bearer".');
+            throw new \InvalidArgumentException('accessToken must return the token without "Bearer".');
         }
         return $token;
     }

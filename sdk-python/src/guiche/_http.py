@@ -176,7 +176,7 @@ def check_token(token: str | None) -> str | None:
     # Checked here, because the error of an invalid header would contain the header.
     if token is None or (isinstance(token, str) and re.fullmatch(r"[A-Za-z0-9_.~+/-]+=*", token)):
         return token
-    raise TypeError('access_token returned something that is not a token. Return the token alone, without "Bearer".')
+    raise TypeError('access_token must return the token without "Bearer".')
 
 
 def _given(filters: Mapping[str, object]) -> dict[str, object]:

@@ -55,7 +55,8 @@ def verify_webhook(
     if not re.fullmatch(r"[0-9]{1,12}", seconds):
         raise _refuse("webhook-timestamp is not a number of seconds.")
     current = time.time() if now is None else now.timestamp()
-    if abs(current - int(seconds)) > tolerance:
+    # Also refuses if the tolerance is not a number.
+    if not abs(current - int(seconds)) <= tolerance:
         raise _refuse(
             f"The signature's time is more than {tolerance:g} seconds from now. Is the clock of this machine right?"
         )

@@ -53,7 +53,7 @@ class AsyncList(Generic[Entry]):
             ``limit`` is negative
         """
         if limit is not None and limit < 0:
-            raise ValueError("limit must be a whole number, 0 or more.")
+            raise ValueError("limit must be 0 or more.")
         items: list[Entry] = []
         if limit == 0:
             return items
