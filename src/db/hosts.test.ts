@@ -1,9 +1,11 @@
 import dns from 'node:dns'
+import { once } from 'node:events'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createTestDatabase } from '../../test/support/database.ts'
 import { openDatabaseProxy } from '../../test/support/database-proxy.ts'
 import { findFreePort } from '../../test/support/process.ts'
 import { parseServers } from '../lib/database-url.ts'
+import { clientFor } from './hosts.ts'
 import { connect, isDatabaseUnavailable, sql } from './sql.ts'
 
 describe('the address of a database', () => {
@@ -93,4 +95,17 @@ it('a host none of whose addresses accepts a connection is an unavailable databa
   const failure = await db.query(sql`select 1`).catch((error: unknown) => error)
   expect(isDatabaseUnavailable(failure)).toBe(true)
   expect(String(failure)).toMatch(/ECONNREFUSED 127\.0\.0\.1:\d+, connect ECONNREFUSED 127\.0\.0\.2:\d+$/)
+})
+
+it('a connection that ends before the pool listens for its errors ends no process', async () => {
+  const database = await createTestDatabase()
+  onTestFinished(async () => await database.drop())
+  const Client = clientFor(parseServers(database.connectionString), 'DATABASE_URL')
+  const client = new Client()
+  // The driver emits this the moment it is connected, before the callback.
+  const ended = once(client, 'connect').then(() => client.emit('error', new Error('terminated')))
+  const connected = new Promise((resolve) => client.connect(resolve))
+  expect(await ended).toBe(true)
+  expect(await connected).toBeFalsy()
+  await client.end()
 })
