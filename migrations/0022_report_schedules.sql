@@ -2,7 +2,8 @@
 -- Compatible with code from migration 0015 on.
 
 create table report_schedules (
-  -- The merchant that the report is about. It is the operator's own merchant for closed days.
+  -- The merchant that the report is about. The report closed_day, the signed statement of a reconciled day, is of all
+  -- merchants: its schedules are stored under the operator's own merchant.
   merchant_id uuid not null,
   id uuid not null,
   report text not null check (report in ('transactions', 'withdrawals', 'statement', 'fees', 'closed_day')),
@@ -18,7 +19,7 @@ create table report_schedules (
   created_by text not null,
   created_at timestamptz(3) not null,
   paused_at timestamptz(3),
-  -- When the current period is over and its report is due.
+  -- When the report of the current period is due: in the morning after its last day.
   due_at timestamptz(3) not null,
   primary key (merchant_id, id)
 );
@@ -35,7 +36,8 @@ create table report_sendings (
   sent_to uuid[] not null default '{}',
   attempts integer not null default 0,
   last_error text,
-  -- paused: the schedule was paused before the report was sent. Null: the report is still being sent.
+  -- paused: the schedule was paused before the report was sent. Null: the report waits, is being sent, or is tried
+  -- again.
   outcome text check (outcome in ('sent', 'no_recipient', 'given_up', 'paused')),
   finished_at timestamptz(3),
   primary key (merchant_id, schedule_id, first_day),

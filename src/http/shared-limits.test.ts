@@ -33,7 +33,7 @@ function open(name: string) {
 function openLimit(share: SharedLimits['share'], name: string) {
   const limiter = share(createRateLimiter({ name, limit: { perSecond: 0.02, burst: 10 }, clock }))
   return {
-    /** How many of so many requests it allows. */
+    /** Makes `count` requests, and returns how many were allowed. */
     request: (count: number, shop = 'shop') =>
       Array.from({ length: count }, () => limiter.take(shop).isAllowed).filter(Boolean).length,
     /** Takes tokens. The returned function gives them back. */
@@ -54,7 +54,8 @@ it('counts over all services, and delays all of them after they allowed too many
   expect(other.request(3)).toBe(3)
   await other.sync()
   expect(other.request(1)).toBe(0)
-  // Three too many are waited for, then every 50 seconds bring one, wherever it is used.
+  // Three too many were allowed: 150 seconds make up for them. After that, one is refilled every 50 seconds, for both
+  // services together.
   clock.advance(150_000)
   expect(other.request(1)).toBe(0)
   clock.advance(270_000)
@@ -115,13 +116,13 @@ describe('callers with many keys', () => {
   }
 
   it('keep no other limit from being shared', async () => {
-    // An exchange that follows automatically does not count.
-    const rowsOfExchanges: number[] = []
+    // Only the first sync is checked: others may follow automatically.
+    const rowsOfSyncs: number[] = []
     const db: Db = {
       ...database.db,
       async query<Row extends object>(statement: Sql, name?: string) {
         const rows = await database.db.query<Row>(statement, name)
-        rowsOfExchanges.push(rows.length)
+        rowsOfSyncs.push(rows.length)
         return rows
       },
     }
@@ -134,7 +135,7 @@ describe('callers with many keys', () => {
       if (name !== 'quiet') requestEach(limit, 600)
     }
     await sync()
-    expect(rowsOfExchanges[0]).toBe(500)
+    expect(rowsOfSyncs[0]).toBe(500)
     for (const name of names) {
       const other = open(name)
       other.request(1)

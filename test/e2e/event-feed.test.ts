@@ -218,7 +218,7 @@ describe('followers of the feed', () => {
     let mayLateCommit = false
     const late = writers.transaction(async (tx) => {
       enqueueEvents(tx, [eventOf(lateId, 2)])
-      // PostgreSQL ends a transaction that is idle for a minute.
+      // The connections of a service end a transaction that is idle for a minute.
       while (!mayLateCommit) {
         await tx.query(sql`select`)
         await sleep(100)

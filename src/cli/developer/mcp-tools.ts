@@ -75,7 +75,8 @@ export const readTools: Record<string, Tool> = {
     },
   },
   get_withdrawal: {
-    description: 'One withdrawal with everything that happened to it, in order.',
+    description:
+      'One withdrawal with everything that happened to it, in order. hold says why a pending one waits: for approval, or because it looks like a duplicate.',
     input: { properties: { id }, required: ['id'] },
     run: async (guiche, { id }) => {
       const withdrawal = await guiche.withdrawals.get(String(id))
@@ -83,7 +84,8 @@ export const readTools: Record<string, Tool> = {
     },
   },
   list_events: {
-    description: 'The latest status changes of all records, newest first, with the state of their webhooks.',
+    description:
+      'The latest status changes of all records, newest first, each with its delivery to the record’s own webhookUrl (null: it has none). get_transaction and get_withdrawal also have the deliveries to webhook endpoints.',
     input: { properties: { limit } },
     run: async (guiche, { limit }) => (await guiche.events.list(page(limit)).page()).data,
   },
@@ -143,7 +145,7 @@ function page(limit: unknown): { perPage: number } {
   return { perPage: Number.isInteger(number) ? Math.min(listedMax, Math.max(1, number)) : listedMax }
 }
 
-/** What an assistant may see: named fields only, so that a field that is added later stays out. */
+/** What an assistant may see of a record: named fields only, so that a field that is added later stays out. */
 function toTransaction(one: Transaction) {
   const { id, status, amount, amountPaid, amountRefunded, amountReturned, externalCode, createdAt, updatedAt } = one
   const { paymentDate, endToEnd, errorMessage, acquirer, pixResponse } = one
@@ -177,9 +179,11 @@ async function explain(guiche: Guiche, { id, statusHistory }: Pick<Transaction |
   if (!deliveries) return { history, webhooks: 'Reading webhook deliveries needs the scope webhook.read.' }
   return {
     history,
-    webhooks: deliveries.data.map(({ eventId, type, state, attempts, nextAttemptAt }) => {
-      const { status, error } = attempts.at(-1) ?? {}
-      return { eventId, type, state, attempts: attempts.length, lastStatus: status, lastError: error, nextAttemptAt }
+    // The attempts themselves may have been deleted by now.
+    webhooks: deliveries.data.map(({ eventId, endpointId, type, state, attempts, ...last }) => {
+      const { lastStatus, lastError, nextAttemptAt } = last
+      const attemptsKept = attempts.length
+      return { eventId, endpointId, type, state, attemptsKept, lastStatus, lastError, nextAttemptAt }
     }),
   }
 }

@@ -33,7 +33,7 @@ export async function runMcp({ allowCharges, ...options }: ConnectOptions & { al
       if (missing.length > 0) throw new Error(`Missing arguments: ${missing.join(', ')}.`)
       return { content: [{ type: 'text', text: JSON.stringify(await tool.run(guiche, input)) }] }
     } catch (error) {
-      // The assistant can correct its arguments.
+      // A result and no protocol error: the assistant reads it, and can correct its arguments.
       const text = error instanceof Error ? error.message : 'The call failed.'
       return { content: [{ type: 'text', text }], isError: true }
     }
