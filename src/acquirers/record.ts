@@ -23,12 +23,15 @@ export type Exchange = {
   outcome: 'refused' | 'found' | 'nothing' | 'processing' | 'done' | 'unknown' | 'error'
   /** The error's name, with a status or code. Never a text of the acquirer. */
   error: string | null
-  /** Of a list, with the time in which its reader processed the entries. */
+  /** For a list, this includes the time that its reader took to process the entries. */
   durationMs: number
   at: Date
 }
 
-/** `id` is the id of our record, in the acquirer's form. Null if the request is about no record, or not known which. */
+/**
+ * `id` is the id of our record, in the acquirer's form. Null if the request is about no record, or if it is not known
+ * about which.
+ */
 type Subject = { operation: string; id: string | null; endToEndId?: string }
 type Deps = {
   write: (exchange: Exchange) => void
@@ -122,7 +125,7 @@ function recordDisputes(disputes: Disputes, recorded: Recorder, deps: Deps, acqu
   }
 }
 
-/** Acquirers have our records under their UUID, some of them without its hyphens. */
+/** An acquirer knows our record by the record’s UUID, in some places without hyphens (a txid). */
 function toRecordId(id: string): string | null {
   return fromTxid(id.replaceAll('-', ''))
 }

@@ -16,8 +16,8 @@ export async function findBranding(db: Db | Tx, merchantId: string): Promise<Bra
 }
 
 /**
- * Returns what is stored; null if somebody else has changed the branding since `changed_at`. Without a `logo`, the
- * current one stays.
+ * Returns what is stored; null if somebody else has changed the branding since `changed_at`. If `logo` is undefined the
+ * current one stays; null removes it.
  */
 export async function saveBranding(
   tx: Tx,

@@ -32,7 +32,7 @@ async function findRecords({ db, key }: Pick<Deps, 'db' | 'key'>, document: stri
 export type Erased = { person: string; transactions: number; withdrawals: number; unattributedPayments: number }
 
 /**
- * All data about a person, for that person. The audit log records that it was read.
+ * All data about a person, for that person. The audit log records the export.
  *
  * @param document CPF or CNPJ, without punctuation
  */
@@ -56,7 +56,7 @@ export async function exportPerson(
 
 /**
  * Erases a person: identifying data becomes null, the document a keyed hash. Amounts, ids, histories and the ledger
- * stay. Repeating it erases nothing more, but is recorded again.
+ * stay. If it is repeated, the time of the erasure is set to the new one, and it is recorded again.
  *
  * @throws {AppError} `erasure_not_possible` while any record of the person is open
  */
@@ -96,7 +96,7 @@ function toDetails(person: string, { transactions, withdrawals, suspense }: stor
   }
 }
 
-/** Nobody would look up more than these one by one. */
+/** How many open records an error names. */
 const namedMax = 20
 
 function stillOpen(ids: string[]): AppError {

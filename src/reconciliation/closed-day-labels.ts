@@ -1,4 +1,4 @@
-/** The parts of a closed day as people read them. */
+/** Labels for the parts of a closed day, for its PDF and the dashboard. */
 export const closedDayLabels = {
   en: {
     totals: 'Totals',

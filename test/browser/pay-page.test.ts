@@ -160,7 +160,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
       await page.clock.install()
       await page.goto(url)
       await page.evaluate(async () => await navigator.clipboard.writeText('something else'))
-      // As on a page without https.
+      // A page without https has no clipboard API. Only `writeText` is removed: the test still reads.
       if (!hasClipboard)
         await page.evaluate(() => Object.defineProperty(navigator.clipboard, 'writeText', { value: undefined }))
       await page.getByRole('button', { name: 'Copiar código Pix' }).focus()

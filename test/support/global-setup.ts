@@ -23,7 +23,7 @@ declare module 'vitest' {
 
 const log = pino({ level: 'silent' })
 const template = 'guiche_template'
-/** Modules that tests import in processes of their own. They are built beside the programs. */
+/** Modules that tests import in processes of their own. They are built with the programs, into the same folder. */
 const modules = ['src/db/embedded', 'src/db/sql', 'src/jobs/instances', 'src/jobs/jobs', 'src/log']
 
 /**

@@ -59,11 +59,15 @@ export function readPayment(value: unknown): Payment | null {
   const returns = readReturns(value, paidAt)
   if (!returns) return null
   const payer = readPayer(record(value, 'pagador'))
+  // Efí's own field; the standard has no fee.
   const fee = amount(record(value, 'gnExtras'), 'tarifa')
   return { endToEndId, txid: text(value, 'txid'), amount: paid, paidAt, payer, returns, fee }
 }
 
-/** Null when one of the returns cannot be read. One that the PSP lists twice in one answer counts once. */
+/**
+ * Null when one of the returns cannot be read. Returns that differ in nothing but their time are one return, which the
+ * PSP lists twice.
+ */
 function readReturns(payment: Json, paidAt: Date): PaymentReturn[] | null {
   const entries = list(payment, 'devolucoes')
   if (!entries?.every(isRecord)) return null
@@ -113,7 +117,7 @@ function unreadable(): AcquirerUnavailable {
   return new AcquirerUnavailable('The acquirer answered with payments that cannot be read')
 }
 
-/** Ignores case and punctuation. */
+/** Ignores case, punctuation and a phone’s country code. */
 export function isSameKey(one: string, other: string): boolean {
   return toBareKey(one) === toBareKey(other)
 }

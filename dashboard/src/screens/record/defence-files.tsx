@@ -11,7 +11,7 @@ import type { DefenceView } from '../../types.ts'
 import { words } from './defence-text.ts'
 import { shrinkPhoto } from './shrink-photo.ts'
 
-/** Named one by one, so that an iPhone converts its photos to JPEG. */
+/** Not `image/*`: an iPhone converts its photos to JPEG only if the types are named. */
 const accepted = 'application/pdf,image/png,image/jpeg,image/webp,text/plain'
 
 /** A file that is not stored yet. Its id is the same in each attempt, so that it is stored once. */
@@ -25,7 +25,10 @@ type Props = {
   onBusy?: (isBusy: boolean) => void
 }
 
-/** The files of a defence: each can be downloaded unless erased. They can be added and removed until it is sent. */
+/**
+ * The files of a defence: each can be downloaded unless erased. Files can be added and removed until the defence is
+ * sent.
+ */
 export function DefenceFiles({ defence, isEditable, onChange, onBusy = () => {} }: Props) {
   const t = useText(words)
   const format = useFormat()
@@ -110,7 +113,7 @@ export function DefenceFiles({ defence, isEditable, onChange, onBusy = () => {} 
           resetRef={reset}
           onChange={(chosen) => {
             void add(chosen)
-            // The same file can be chosen again.
+            // Otherwise choosing the same file again would be no change.
             reset.current?.()
           }}
         >
