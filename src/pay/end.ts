@@ -21,7 +21,7 @@ export function renderEnd(shown: Shown): Html {
     canceled: icons.cross,
     failed: icons.cross,
     paid: icons.check,
-    refunded: icons.back,
+    refunded: icons.returned,
   }
   return html`<div class="end">
 ${icon[state]}

@@ -79,8 +79,8 @@ button:focus-visible, a:focus-visible { outline: 3px solid var(--ink); outline-o
 .end { padding: 40px 24px; text-align: center; }
 .end .amount { margin: 12px 0 4px; }
 .end .quiet { margin-top: 12px; }
-.sign { display: block; width: 72px; height: 72px; margin: 0 auto 20px; border-radius: 50%; padding: 18px; background: var(--tint); color: var(--quiet); }
-[data-state=paid] .sign { background: var(--accent); color: var(--on-accent); animation: come .4s cubic-bezier(.2, 1.4, .4, 1); }
+.badge { display: block; width: 72px; height: 72px; margin: 0 auto 20px; border-radius: 50%; padding: 18px; background: var(--tint); color: var(--quiet); }
+[data-state=paid] .badge { background: var(--accent); color: var(--on-accent); animation: come .4s cubic-bezier(.2, 1.4, .4, 1); }
 .end h1 { font-size: 22px; color: var(--ink); }
 [data-state=expired] .amount, [data-state=canceled] .amount, [data-state=failed] .amount { font-size: 24px; color: var(--quiet); }
 .go { margin-top: 28px; text-decoration: none; overflow-wrap: anywhere; }
@@ -111,7 +111,7 @@ svg { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round
   :root { color-scheme: light; --ground: #fff; --paper: #fff; --ink: #000; --quiet: #444; --tint: #fff; --line: #999; --accent: #000; --on-accent: #fff; }
   body { display: block; min-height: 0; padding: 0; }
   article { box-shadow: none; max-width: none; overflow: visible; }
-  button, .go, .back, .tools, .close, .sign, .left { display: none !important; }
+  button, .go, .back, .tools, .close, .badge, .left { display: none !important; }
   .end { padding: 0; text-align: left; }
 }
 `
