@@ -16,18 +16,8 @@ export function describeMachine(startedAt: Date): string {
 function commit(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: packageFolder(), encoding: 'utf8' }).trim()
   try {
-    const isDirty =
-      git(
-        'status',
-        '--porcelain',
-        '--untracked-files=no',
-        '--',
-        'src',
-        'simulator',
-        'qr-png',
-        'migrations',
-        'bench/*.ts',
-      ) !== ''
+    const measured = ['src', 'simulator', 'qr-png', 'migrations', 'bench/*.ts']
+    const isDirty = git('status', '--porcelain', '--untracked-files=no', '--', ...measured) !== ''
     return `${git('rev-parse', '--short', 'HEAD')}${isDirty ? ' with changes' : ''}`
   } catch {
     return 'unknown'

@@ -99,21 +99,13 @@ describe('a token that is issued', () => {
     expect(seen).toEqual({ count: 3, missing: [['cob.write']] })
   })
 
-  it('without a lifetime is used for some minutes', async () => {
-    const { clock, seen, tokens } = open(() => json(200, { access_token: 't' }))
+  it.each([
+    ['without a lifetime is used for four minutes', {}, 240_000],
+    ['for less than two minutes is used for half of its lifetime', { expires_in: 90 }, 45_000],
+  ])('%s', async (_, lifetime, usedMs) => {
+    const { clock, seen, tokens } = open(() => json(200, { access_token: 't', ...lifetime }))
     await tokens.get()
-    clock.advance(239_000)
-    await tokens.get()
-    expect(seen.count).toBe(1)
-    clock.advance(1_000)
-    await tokens.get()
-    expect(seen.count).toBe(2)
-  })
-
-  it('for less than two minutes is used for half of its lifetime', async () => {
-    const { clock, seen, tokens } = open(() => json(200, { access_token: 't', expires_in: 90 }))
-    await tokens.get()
-    clock.advance(44_000)
+    clock.advance(usedMs - 1_000)
     await tokens.get()
     expect(seen.count).toBe(1)
     clock.advance(1_000)
