@@ -99,11 +99,16 @@ export async function settleReturnsInOrder(
   if (returned === 0) return
   const row = await findTransaction(deps.db, merchantId, id)
   if (!row) return
-  const accepted = (await listDisputesOf(deps.db, row)).filter(({ state }) => state === 'accepted')
-  const expected = accepted.reduce((sum, dispute) => sum + dispute.amount - dispute.returned_amount, 0)
-  if (returned > row.amount_returned + expected)
+  const unrecorded = returned - row.amount_returned
+  if (unrecorded > 0 && unrecorded > (await sumExpected(deps, row)))
     await pollAcquirer(deps, deps.acquirers.named(row.acquirer), new AbortController().signal)
   await settleReturns(deps, { merchantId, id, payment })
+}
+
+/** What is still to be returned of a transaction under its accepted disputes. */
+async function sumExpected({ db }: SettleDeps, row: { merchant_id: string; id: string }): Promise<number> {
+  const accepted = (await listDisputesOf(db, row)).filter(({ state }) => state === 'accepted')
+  return accepted.reduce((sum, dispute) => sum + dispute.amount - dispute.returned_amount, 0)
 }
 
 async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
