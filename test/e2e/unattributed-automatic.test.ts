@@ -5,7 +5,7 @@ import { attributionJobs } from '../../src/attribution/jobs.ts'
 import { recordReversal } from '../../src/attribution/reverse.ts'
 import { candidatesMax, listCandidates } from '../../src/attribution/store.ts'
 import { listActions } from '../../src/audit/store.ts'
-import type { SuspenseRow } from '../../src/suspense/store.ts'
+import { isSuspenseDue, type SuspenseRow } from '../../src/suspense/store.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { disputesOf, returnUnannounced } from '../support/disputes.ts'
 import { charge, fetchTransaction, untilStatus } from '../support/payments.ts'
@@ -24,9 +24,16 @@ afterAll(async () => await service.stop())
 
 const deps = () => ({ ...service, settlement: createSettlement(service), wakeDeliveries: () => {} })
 /** The worker's job for unattributed payments, with this threshold. */
-async function attributeAll(attributionThreshold: number | null): Promise<void> {
+async function runAttribution(attributionThreshold: number | null): Promise<void> {
   const jobs = attributionJobs({ ...deps(), log: pino({ level: 'silent' }), attributionThreshold })
   await jobs['suspense.attribute']?.({}, new AbortController().signal)
+}
+/** Runs it until every payment has been checked: a run leaves those that a poll has locked at that moment. */
+async function attributeAll(threshold: number): Promise<void> {
+  await eventually(async () => {
+    await runAttribution(threshold)
+    return !(await isSuspenseDue(service.db, 'held', service.clock.now()))
+  })
 }
 /** An amount that no other test's charges have. */
 let amount = 1_000
@@ -46,7 +53,7 @@ describe('an unattributed payment', () => {
 
   it('is left to the operator without a threshold, which is the default', async () => {
     const { id, endToEnd } = await payUnattributed(service, nextCharge())
-    await attributeAll(null)
+    await runAttribution(null)
     expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
     await attributeAll(100)
     expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'matched' })
