@@ -20,13 +20,13 @@ function toHashed(hash: Buffer): string {
   return `hash:${hash.toString('hex').slice(0, 32)}`
 }
 
+function toPerson(key: SecretKey, document: string): store.Person {
+  return { document, hashes: keyedHashes(key, 'person', document).map(toHashed) }
+}
+
 async function findRecords({ db, key }: Pick<Deps, 'db' | 'key'>, document: string): Promise<store.PersonalRecords> {
-  const hashes = keyedHashes(key, 'person', document).map(toHashed)
-  return await runWithoutTimeout(
-    db,
-    { readOnly: true },
-    async (tx) => await store.findPersonal(tx, { document, hashes }),
-  )
+  const person = toPerson(key, document)
+  return await runWithoutTimeout(db, { readOnly: true }, async (tx) => await store.findPersonal(tx, person))
 }
 
 export type Erased = { person: string; transactions: number; withdrawals: number; unattributedPayments: number }
@@ -72,16 +72,16 @@ export async function erasePerson(
     if (unfinished.length > 0) throw stillOpen(unfinished)
     const ids = (some: store.PersonalRecord[]) => some.map(({ id }) => id)
     const customers = ids(records.transactions.filter((one) => one.is_customer))
-    const payers = ids(records.transactions.filter((one) => one.is_party))
     await store.eraseCustomers(tx, { ids: customers, hashes: customers.map(() => person), now })
-    await store.erasePayers(tx, { ids: payers, now })
+    // Of all of them: a charge that had no payer when it was found may have been paid until the lock.
+    await store.erasePayers(tx, { ids: ids(records.transactions), person: toPerson(key, document), now })
     await store.eraseSellers(tx, { ids: ids(records.transactions.filter((one) => one.is_seller)), now })
     await store.eraseDefences(tx, { ids: ids(records.transactions), now })
     const receivers = ids(records.withdrawals)
     await store.eraseReceivers(tx, { ids: receivers, hashes: receivers.map(() => person), now })
     await store.eraseSuspensePayers(tx, ids(records.suspense))
-    await store.eraseSnapshots(tx, { recordIds: ids(records.transactions), field: 'payer' })
-    await store.eraseSnapshots(tx, { recordIds: ids(records.withdrawals), field: 'receiver' })
+    await store.erasePersonFromEvents(tx, { recordIds: ids(records.transactions), field: 'payer' })
+    await store.erasePersonFromEvents(tx, { recordIds: ids(records.withdrawals), field: 'receiver' })
     await recordAction(tx, { by, action: 'customer.erase', details: toDetails(person, records), now })
   })
   return toDetails(person, records)

@@ -79,7 +79,7 @@ const transactionRecords = (merchantId: string): Records => ({
     await store.erasePayers(tx, { ids, now })
     await store.eraseSellers(tx, { ids, now })
     await store.eraseDefences(tx, { ids, now })
-    await store.eraseSnapshots(tx, { recordIds: ids, field: 'payer' })
+    await store.erasePersonFromEvents(tx, { recordIds: ids, field: 'payer' })
     return ids
   },
 })
@@ -93,7 +93,7 @@ const withdrawalRecords = (merchantId: string): Records => ({
     // is hashed itself.
     const hashes = rows.map(({ pix_key, document }) => toErasedDocument(key, document ?? pix_key))
     await store.eraseReceivers(tx, { ids, hashes, now })
-    await store.eraseSnapshots(tx, { recordIds: ids, field: 'receiver' })
+    await store.erasePersonFromEvents(tx, { recordIds: ids, field: 'receiver' })
     return ids
   },
 })

@@ -1,43 +1,39 @@
 import { raw, type Sql, sql, type Tx } from '../db/sql.ts'
 
-/**
- * A record with data about a person. `is_customer`: the customer of the charge, or the owner of the Pix key of the
- * withdrawal. `is_party`: the payer or the receiver of the money.
- */
-export type PersonalRecord = { merchant_id: string; id: string; is_customer: boolean; is_party: boolean }
+/** A record with data about a person. */
+export type PersonalRecord = { merchant_id: string; id: string }
 
 export type PersonalRecords = {
-  /** `is_seller`: the person sold the goods. */
-  transactions: (PersonalRecord & { is_seller: boolean })[]
+  /** What the person was in each. */
+  transactions: (PersonalRecord & { is_customer: boolean; is_payer: boolean; is_seller: boolean })[]
   withdrawals: PersonalRecord[]
   suspense: PersonalRecord[]
 }
 
 /** `hashes`: the values that replaced an erased document, under the current and each former secret key. */
-type Person = { document: string; hashes: string[] }
+export type Person = { document: string; hashes: string[] }
 
-/**
- * Every record that names a person. Payers and sellers have no index, so it reads all transactions and takes a while. A
- * customer is also the payer if the digits that a masked document shows are theirs.
- */
-export async function findPersonal(tx: Tx, { document, hashes }: Person): Promise<PersonalRecords> {
-  const known = [document, ...hashes]
+/** A customer is also the payer if the digits that a masked document shows are theirs. */
+const isPaidBy = ({ document, hashes }: Person) => sql`coalesce(
+  payer->>'document' = ${document}
+    or (customer_document = any(${[document, ...hashes]}) and ${document} like translate(payer->>'document', '*./-', '_')), false)`
+
+/** Every record that names a person. Payers and sellers have no index, so it reads all transactions: it takes a while. */
+export async function findPersonal(tx: Tx, person: Person): Promise<PersonalRecords> {
+  const { document } = person
+  const known = [document, ...person.hashes]
   const transactions = await tx.query<PersonalRecords['transactions'][number]>(sql`
     select merchant_id, id, coalesce(customer_document = any(${known}), false) as is_customer,
-      coalesce(
-        payer->>'document' = ${document}
-          or (customer_document = any(${known}) and ${document} like translate(payer->>'document', '*./-', '_')), false) as is_party,
+      ${isPaidBy(person)} as is_payer,
       coalesce(seller->'document'->>'value' = ${document}, false) as is_seller
     from transactions
     where customer_document = any(${known}) or payer->>'document' = ${document} or seller->'document'->>'value' = ${document}
     order by id`)
   const withdrawals = await tx.query<PersonalRecord>(sql`
-    select merchant_id, id, pix_key = any(${known}) as is_customer, coalesce(receiver->>'document' = ${document}, false) as is_party
-    from withdrawals where pix_key = any(${known}) or receiver->>'document' = ${document}
-    order by id`)
+    select merchant_id, id from withdrawals
+    where pix_key = any(${known}) or receiver->>'document' = ${document} order by id`)
   const suspense = await tx.query<PersonalRecord>(sql`
-    select merchant_id, id, false as is_customer, true as is_party
-    from suspense_payments where payer->>'document' = ${document} order by id`)
+    select merchant_id, id from suspense_payments where payer->>'document' = ${document} order by id`)
   return { transactions, withdrawals, suspense }
 }
 
@@ -111,10 +107,15 @@ export async function eraseCustomers(
     where transactions.id = erased.id`)
 }
 
-export async function erasePayers(tx: Tx, { ids, now }: { ids: string[]; now: Date }): Promise<void> {
+/** `person`: erases only this payer, and nobody else who paid one of these transactions. */
+export async function erasePayers(
+  tx: Tx,
+  { ids, person, now }: { ids: string[]; person?: Person; now: Date },
+): Promise<void> {
   // Those that were never paid need no second version of their row.
   await tx.query(sql`
-    update transactions set payer = null, erased_at = ${now} where id = any(${ids}::uuid[]) and payer is not null`)
+    update transactions set payer = null, erased_at = ${now}
+    where id = any(${ids}::uuid[]) and payer is not null and ${person ? isPaidBy(person) : sql`true`}`)
 }
 
 export async function eraseSellers(tx: Tx, { ids, now }: { ids: string[]; now: Date }): Promise<void> {
@@ -152,7 +153,7 @@ export async function eraseSuspensePayers(tx: Tx, ids: string[]): Promise<void> 
  * Events contain the record as it was: erases the person from them as well, and the answers of webhook receivers, which
  * may repeat what was sent to them.
  */
-export async function eraseSnapshots(
+export async function erasePersonFromEvents(
   tx: Tx,
   { recordIds, field }: { recordIds: string[]; field: 'payer' | 'receiver' },
 ): Promise<void> {
@@ -186,7 +187,7 @@ export async function exportPersonal(tx: Tx, records: PersonalRecords): Promise<
     (await tx.query<{ row: unknown }>(statement)).map(({ row }) => row)
   const transactions = idsOf(records.transactions)
   const isCustomer = sql`t.id = any(${idsOf(records.transactions.filter(({ is_customer }) => is_customer))}::uuid[])`
-  const isPayer = sql`t.id = any(${idsOf(records.transactions.filter(({ is_party }) => is_party))}::uuid[])`
+  const isPayer = sql`t.id = any(${idsOf(records.transactions.filter(({ is_payer }) => is_payer))}::uuid[])`
   const isSeller = sql`t.id = any(${idsOf(records.transactions.filter(({ is_seller }) => is_seller))}::uuid[])`
   const ofCustomer = (column: string) => sql`case when ${isCustomer} then t.${raw(column)} end as ${raw(column)}`
   return {
