@@ -1,21 +1,21 @@
-import { bareList, isSwitchedOff } from './bacen/client.ts'
+import { isSwitchedOff } from './bacen/client.ts'
 import { readEntries } from './bacen/pages.ts'
 import { amount, count, dateTime, isRecord, type Json, record, text } from './bacen/read.ts'
 import { isProblem } from './bacen/reason.ts'
 import { type Answered, type Finding, missing, ok, type ProbeResult, refusal, skipped } from './probe-finding.ts'
 
+type IsUnknownPath = (result: ProbeResult) => boolean
+
+/** `field`: of the answer, with the entries. `path`: its name in the settings. */
+type ListProbe = { subject: string; field: string; path: string; isUnknownPath: IsUnknownPath }
+
 export function payments(
   result: ProbeResult,
-  {
-    pageSize,
-    hasFees,
-    isUnknownPath,
-  }: { pageSize: number; hasFees: boolean; isUnknownPath: (result: ProbeResult) => boolean },
+  { pageSize, isFeeAgreed, isUnknownPath }: { pageSize: number; isFeeAgreed: boolean; isUnknownPath: IsUnknownPath },
 ): Finding[] {
-  if ('answer' in result && isEmptyList(result)) return [emptyList(result, isUnknownPath)]
-  const finding = listed('payments', 'pix', result, 'pix')
-  if (finding.state !== 'ok' || 'error' in result || !result.body) return [finding]
-  return [finding, pages(result.body, pageSize), times(result.body), ...(hasFees ? [fees(result.body)] : [])]
+  const finding = listed(result, { subject: 'payments', field: 'pix', path: 'pix', isUnknownPath })
+  if (finding.state !== 'ok' || 'error' in result || !result.body || isEmptyList(result)) return [finding]
+  return [finding, pages(result.body, pageSize), times(result.body), ...(isFeeAgreed ? [fees(result.body)] : [])]
 }
 
 /** A 404 with an error body of the PSP's API: Banco do Brasil answers an empty list like this. */
@@ -23,18 +23,20 @@ function isEmptyList({ answer, body }: Answered): boolean {
   return answer.status === 404 && body !== null && isProblem(body)
 }
 
-function emptyList(result: Answered, isUnknownPath: (result: ProbeResult) => boolean): Finding {
+function emptyList(result: Answered, { subject, path, isUnknownPath }: ListProbe): Finding {
   const line = `the PSP answers the request for the last day’s list with ${refusal(result)}`
-  if (!isUnknownPath(result)) return ok('payments', `${line}: read as an empty list`)
+  if (!isUnknownPath(result)) return ok(subject, `${line}: read as an empty list`)
   return {
-    subject: 'payments',
+    subject,
     state: 'warning',
-    said: `${line}, and a path that does not exist with the same: check again on a day with a payment`,
-    setting: 'overrides.paths.pix',
+    said: `${line}, and a path that does not exist with the same: check again on a day with ${subject}`,
+    setting: `overrides.paths.${path}`,
   }
 }
 
-function listed(subject: string, field: string, result: ProbeResult, path: string): Finding {
+function listed(result: ProbeResult, probe: ListProbe): Finding {
+  const { subject, field, path } = probe
+  if ('answer' in result && isEmptyList(result)) return emptyList(result, probe)
   const setting = `overrides.paths.${path}`
   if ('error' in result) return missing(subject, result.error, 'baseUrl')
   const { answer, body } = result
@@ -45,24 +47,25 @@ function listed(subject: string, field: string, result: ProbeResult, path: strin
   return ok(subject, `the list of the last day has ${entries.length} on its first page`)
 }
 
-/** Payments work without it, so a refusal is a warning. */
-export function balance(subject: string, result: ProbeResult, setting: string): Finding {
-  const isYes = !('error' in result) && result.answer.status >= 200 && result.answer.status < 300
-  if (isYes && result.body && !result.body[bareList]) return ok(subject, 'the PSP reports the balance of the account')
-  const why = 'error' in result ? result.error : refusal(result)
+/** Everything else works without the balance, so a refusal is a warning. */
+export function balance(result: ProbeResult, read: (body: Json) => object | null): Finding {
+  const isYes = 'answer' in result && result.answer.status >= 200 && result.answer.status < 300
+  if (isYes && result.body && read(result.body)) return ok('balance', 'the PSP reports the balance of the account')
+  const why =
+    'error' in result ? result.error : isYes ? 'the PSP’s answer has no balance that can be read' : refusal(result)
   return {
-    subject,
+    subject: 'balance',
     state: 'warning',
     said: `${why}: the account’s balance is not compared with the ledger`,
-    setting,
+    setting: 'overrides.paths.balance, overrides.offers.balance',
   }
 }
 
 /** Efí lists disputes in production only. */
-export function disputes(result: ProbeResult): Finding {
+export function disputes(result: ProbeResult, isUnknownPath: IsUnknownPath): Finding {
   if ('answer' in result && isSwitchedOff(result.answer.status, result.answer.body))
     return skipped('disputes (MED)', `not offered in this environment: ${refusal(result)}`)
-  return listed('disputes (MED)', 'infracoes', result, 'disputes')
+  return listed(result, { subject: 'disputes (MED)', field: 'infracoes', path: 'disputes', isUnknownPath })
 }
 
 function pages(body: Json, pageSize: number): Finding {

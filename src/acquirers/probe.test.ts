@@ -222,6 +222,22 @@ describe('what is missing is reported with the setting to change', () => {
       { state: 'ok', said: expect.stringContaining('read as an empty list') },
     ],
     [
+      'an empty list of disputes that is answered 404',
+      'disputes (MED)',
+      (request, answer) => (request.path.endsWith('/infracoes') ? json(404, { title: 'Não encontrado' }) : answer),
+      { state: 'ok', said: expect.stringContaining('read as an empty list') },
+    ],
+    [
+      'a balance in another form',
+      'balance',
+      (request, answer) => (request.path.endsWith('/saldo') ? json(200, { disponivel: 12.34 }) : answer),
+      {
+        state: 'warning',
+        said: 'the PSP’s answer has no balance that can be read: the account’s balance is not compared with the ledger',
+        setting: 'overrides.paths.balance, overrides.offers.balance',
+      },
+    ],
+    [
       'a 404 for the list, the same as for unknown paths',
       'payments',
       (request, answer) =>

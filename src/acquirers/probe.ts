@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import { toBalanceQuery } from './bacen/balance.ts'
+import { balanceForms } from './bacen/balance.ts'
 import { parseBody, toRequest, withUuid } from './bacen/client.ts'
 import type { HttpRequest, Send } from './bacen/http.ts'
 import { toQuery } from './bacen/pages.ts'
@@ -60,7 +60,7 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
   findings.push(
     ...payments(await get(paths.pix, lastDay(deps.clock, profile.list.pageSize)), {
       ...profile.list,
-      hasFees: settings.fees.payment !== null,
+      isFeeAgreed: settings.fees.payment !== null,
       isUnknownPath,
     }),
   )
@@ -81,16 +81,17 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
           'this PSP sends no payouts: withdrawals need another acquirer, or `overrides.offers.payouts` at Efí, Banco Inter or Sicoob',
         ),
     profile.offers.disputes
-      ? disputes(await get(paths.disputes, lastDay(deps.clock, profile.list.pageSize)))
+      ? disputes(await get(paths.disputes, lastDay(deps.clock, profile.list.pageSize)), isUnknownPath)
       : skipped('disputes (MED)', 'this PSP’s API lists none: a return under MED appears in the payment'),
-    profile.offers.balance === 'none'
-      ? skipped('balance', 'this PSP’s API does not report it: compare it with `guiche ledger accounts` by hand')
-      : balance(
-          'balance',
-          await get(paths.balance, toBalanceQuery(profile.offers.balance, settings.receiver)),
-          'overrides.paths.balance, overrides.offers.balance',
-        ),
   )
+  if (profile.offers.balance === 'none')
+    findings.push(
+      skipped('balance', 'this PSP’s API does not report it: compare it with `guiche ledger accounts` by hand'),
+    )
+  else {
+    const { toQuery, read } = balanceForms[profile.offers.balance]
+    findings.push(balance(await get(paths.balance, toQuery(settings.receiver)), read))
+  }
   // Without any answer the host of the API is not reached, which each finding says.
   if (statuses.length > 0 && statuses.every((status) => status === 401)) findings.push(otherApplication)
   return findings

@@ -6,10 +6,12 @@ import { type Json, record } from './read.ts'
 
 type Deps = { client: Client; paths: ProtocolProfile['paths']; receiver: AccountHolder }
 
+type FormName = Exclude<ProtocolProfile['offers']['balance'], 'none'>
+
 /** How a PSP reports the balance of the account: the standard has no request for it. */
 type Form = { toQuery: (account: AccountHolder) => Record<string, string>; read: (body: Json) => AccountBalance | null }
 
-const forms: Record<Exclude<ProtocolProfile['offers']['balance'], 'none'>, Form> = {
+export const balanceForms: Record<FormName, Form> = {
   // `GET /v2/gn/saldo?bloqueios=true`: { saldo, bloqueios: { judicial, med, total } }, each a text such as "100.00".
   efi: {
     toQuery: () => ({ bloqueios: 'true' }),
@@ -48,20 +50,12 @@ const forms: Record<Exclude<ProtocolProfile['offers']['balance'], 'none'>, Form>
   },
 }
 
-/** The query of the balance request in this form. */
-export function toBalanceQuery(
-  form: Exclude<ProtocolProfile['offers']['balance'], 'none'>,
-  account: AccountHolder,
-): Record<string, string> {
-  return forms[form].toQuery(account)
-}
-
 /** Null where the PSP's API does not report the balance. */
 export function createReadBalance(
   deps: Deps,
   form: ProtocolProfile['offers']['balance'],
 ): (() => Promise<AccountBalance>) | null {
-  return form === 'none' ? null : () => readBalance(deps, forms[form])
+  return form === 'none' ? null : () => readBalance(deps, balanceForms[form])
 }
 
 async function readBalance({ client, paths, receiver }: Deps, { toQuery, read }: Form): Promise<AccountBalance> {
