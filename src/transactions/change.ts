@@ -37,7 +37,7 @@ export type Move = Omit<Change, 'at'> & { now: Date }
  * Every status change after the creation goes through here, so none happens without its transfers.
  *
  * @param before postings that need the same accounts: all are locked at once, in one order
- * @param own the webhooks that this process sends itself after the commit
+ * @param ownEvents collects the webhooks that this process sends itself after the commit
  */
 export async function changeStatuses(
   tx: Tx,

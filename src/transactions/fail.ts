@@ -1,6 +1,6 @@
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type ChangeDeliveries, sendAfter } from '../webhooks/own-events.ts'
+import { type ChangeDeliveries, sendAfterCommit } from '../webhooks/own-events.ts'
 import { changeStatuses, type Move } from './change.ts'
 import { lockTransactions, type TransactionRow } from './store.ts'
 import { toTransactionView } from './view.ts'
@@ -18,7 +18,7 @@ export async function failTransactions(
 ): Promise<void> {
   const failingOf = new Map(failing.map((one) => [one.row.id, one]))
   const keys = failing.map(({ row }) => ({ merchantId: row.merchant_id, id: row.id }))
-  await sendAfter(deliveries, async (ownEvents) => {
+  await sendAfterCommit(deliveries, async (ownEvents) => {
     await db.transaction(async (tx) => {
       const now = clock.now()
       const moves = (await lockTransactions(tx, keys)).flatMap((row): Move[] => {
@@ -28,7 +28,7 @@ export async function failTransactions(
       })
       for (const changed of await changeStatuses(tx, moves, { ownEvents })) {
         const whole = failingOf.get(changed.id)?.row
-        if (whole) ownEvents?.show(changed.id, () => toTransactionView({ ...whole, ...changed }))
+        if (whole) ownEvents?.setView(changed.id, () => toTransactionView({ ...whole, ...changed }))
       }
     })
   })

@@ -18,7 +18,7 @@ import { fromTxid, toTxid } from '../pix/ids.ts'
 import { leaveSuspense } from '../suspense/attribute.ts'
 import { takeDisputesOf } from '../suspense/dispute-store.ts'
 import { lockSuspenseOf, type SuspenseRow } from '../suspense/store.ts'
-import { type ChangeDeliveries, type OwnEvents, sendAfter } from '../webhooks/own-events.ts'
+import { type ChangeDeliveries, type OwnEvents, sendAfterCommit } from '../webhooks/own-events.ts'
 import { changeStatuses, type Move, moneyAt } from './change.ts'
 import { followDispute } from './dispute/dispute.ts'
 import { recordReturns, settleReturns } from './dispute/returns.ts'
@@ -224,7 +224,7 @@ export function createSettlement({
       minConcurrentBatch,
       retryIndividually: mayBeOneRowsFault,
       run: async (payments: Confirmed[]) =>
-        await sendAfter(deliveries, async (ownEvents) => {
+        await sendAfterCommit(deliveries, async (ownEvents) => {
           const record = async (tx: Tx) => await recordPayments(tx, payments, clock.now(), ownEvents)
           return await db.transaction(record, pipelinedLock)
         }),
@@ -345,7 +345,7 @@ async function recordFresh(tx: Tx, fresh: Fresh[], now: Date, ownEvents: OwnEven
   for (const [index, row] of changed.entries()) {
     const entry = entries[index]
     if (!entry) continue
-    ownEvents?.show(row.id, () => toTransactionView({ ...entry.createdRow, ...row }))
+    ownEvents?.setView(row.id, () => toTransactionView({ ...entry.createdRow, ...row }))
     let current: LockedTransaction = row
     for (const found of suspenseDisputes.get(entry) ?? [])
       current = await followDispute(tx, current, { found, payment: null }, now)

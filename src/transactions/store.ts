@@ -4,7 +4,13 @@ import { isAnyDue } from '../jobs/claim.ts'
 import { type FeeRule, feeRuleOf } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
-import { type ShownDispute, type ShownRefund, type ShownReturn, shownDisputes, shownRefunds } from './shown-store.ts'
+import {
+  type ShownDispute,
+  type ShownRefund,
+  type ShownReturn,
+  shownDisputesAndReturns,
+  shownRefunds,
+} from './shown-store.ts'
 import type { TransactionStatus } from './status.ts'
 
 type StoredDocument = { value: string; type: 'CPF' | 'CNPJ' }
@@ -122,7 +128,7 @@ const createdColumns = sql`
   created_at`
 
 // Only a paid transaction can have refunds: the others need no subquery.
-export const transactionColumns = sql`${lockedColumns}, ${shownDisputes}, ${createdColumns},
+export const transactionColumns = sql`${lockedColumns}, ${shownDisputesAndReturns}, ${createdColumns},
   case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
 
 export async function findTransaction(db: Db | Tx, merchantId: string, id: string): Promise<TransactionRow | null> {
@@ -236,24 +242,24 @@ export async function lockToBePaid(tx: Tx, payments: Payment[], now: Date): Prom
   )
 }
 
-/** A change of status, and everything that comes with it. */
+/** A change of status, and the columns that change with it. */
 export type Change = {
   row: LockedTransaction
   to: TransactionStatus
   at: Date
   checkAt: Date | null
-  set: Partial<Changeable & OtherAcquirers>
+  set: Partial<Omit<Changeable, Listed | 'statuses' | 'status_dates' | 'amount_returned'> & OtherAcquirers>
 }
 
 type ChangeRow = Omit<LockedTransaction, 'status' | 'statuses' | 'status_dates' | 'amount_returned'> &
-  Pick<Change, 'to' | 'at' | 'checkAt'> & { place: number; from: TransactionStatus; isPaid: boolean }
+  Pick<Change, 'to' | 'at' | 'checkAt'> & { place: number; from: TransactionStatus; wasPaid: boolean }
 
 const changesParam = smallRowsParam<ChangeRow>({
   place: 'integer',
   id: 'uuid',
   merchant_id: 'uuid',
   from: 'text',
-  isPaid: 'boolean',
+  wasPaid: 'boolean',
   to: 'text',
   at: 'timestamptz',
   checkAt: 'timestamptz',
@@ -276,7 +282,7 @@ const changesParam = smallRowsParam<ChangeRow>({
  */
 export async function updateTransactions(tx: Tx, changes: Change[]): Promise<ChangedTransaction[]> {
   const rows = changes.map(({ row, to, at, checkAt, set }, place) => {
-    return { ...row, ...set, place, from: row.status, isPaid: row.end_to_end !== null, to, at, checkAt }
+    return { ...row, ...set, place, from: row.status, wasPaid: row.end_to_end !== null, to, at, checkAt }
   })
   const updated = await tx.query<{ place: number } & Pick<Changeable, Listed>>(
     sql`
@@ -287,7 +293,7 @@ export async function updateTransactions(tx: Tx, changes: Change[]): Promise<Cha
         infraction_date = input.infraction_date, error_message = input.error_message, check_at = input."checkAt"
       from ${changesParam(rows)}
       where transactions.id = input.id and transactions.merchant_id = input.merchant_id and status = input."from"
-      returning place, case when "isPaid" then ${shownRefunds} else '[]'::json end as refunds, ${shownDisputes}`,
+      returning place, case when "wasPaid" then ${shownRefunds} else '[]'::json end as refunds, ${shownDisputesAndReturns}`,
     'update-transactions',
   )
   assert(updated.length === changes.length, 'a locked transaction is unchanged since it was read')

@@ -20,7 +20,7 @@ export type OwnEvents = {
   /** What was inserted. */
   enqueued(result: Enqueued): void
   /** What GET returns once the record's event is committed. Made only if its delivery is reserved. */
-  show(recordId: string, view: () => object): void
+  setView(recordId: string, view: () => object): void
 }
 
 /**
@@ -28,7 +28,7 @@ export type OwnEvents = {
  *
  * @param deliveries null in a process that sends no webhooks: the service sends them
  */
-export async function sendAfter<Result>(
+export async function sendAfterCommit<Result>(
   deliveries: ChangeDeliveries | null,
   commit: (ownEvents: OwnEvents | null) => Promise<Result>,
 ): Promise<Result> {
@@ -53,7 +53,7 @@ export async function sendAfter<Result>(
       for (const id of result.refused) refused.add(id)
       isAnyUnleased ||= result.isAnyUnleased
     },
-    show: (recordId, view) => void views.set(recordId, view),
+    setView: (recordId, view) => void views.set(recordId, view),
   }
   const result = await commit(ownEvents).catch((error: unknown) => {
     // If it was committed after all, they are claimed when their lease ends.

@@ -24,7 +24,9 @@ export const chargeMutations: Mutation[] = [
   },
   {
     name: 'the webhook of an expired charge waits until its lease ends',
-    edits: [edit('src/transactions/fail.ts', 'if (whole) ownEvents?.show', 'if (whole === null) ownEvents?.show')],
+    edits: [
+      edit('src/transactions/fail.ts', 'if (whole) ownEvents?.setView', 'if (whole === null) ownEvents?.setView'),
+    ],
     caughtBy: 'src/webhooks/own.test.ts',
   },
   {
