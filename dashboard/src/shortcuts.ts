@@ -45,7 +45,8 @@ export function useShortcuts(actions: Actions): void {
     let goAt = Number.NEGATIVE_INFINITY
     const listen = (event: KeyboardEvent) => {
       const { openScreen, openPalette, openSheet } = latest.current
-      const isPalette = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey
+      const isPalette =
+        event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey
       if (isPalette) {
         event.preventDefault()
         openPalette()
