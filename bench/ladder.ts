@@ -26,12 +26,12 @@ const warmUpSeconds = 5
  * of the rung, and so creates twice as many as are paid.
  */
 const warmUpShareMin = 0.2
-/** How long a rung waits at its end for webhooks that have not arrived. */
+/** How long a warm-up and a rung wait at their ends for webhooks that have not arrived. */
 const lateMs = 3_000
 
 type Rung = { perSecond: number; steady: Steady; delivered: ReceiverReport; seen: Observed }
 
-/** The steady load of the soak, faster and faster, until creates are slow, fail or stay unsent. */
+/** The load of the soak at rising rates, until creates are slow, fail or stay unsent. */
 export async function ladder(options: {
   rungs: number[]
   seconds: number
@@ -47,7 +47,8 @@ export async function ladder(options: {
   try {
     const ofWarmUp = { seconds: Math.min(seconds, Math.max(warmUpSeconds, seconds * warmUpShareMin)) }
     const warmUps = rungs.map((perSecond) => ({ perSecond, ...ofWarmUp }))
-    await load.run({ ...firstWarmUp, seconds: Math.min(firstWarmUp.seconds, seconds) }, warmUps[0] ?? null)
+    const first = { ...firstWarmUp, seconds: Math.min(firstWarmUp.seconds, seconds) }
+    await readLateOf(load, await load.run(first, warmUps[0] ?? null))
     for (const [index, warmUp] of warmUps.entries()) {
       const rung = await climb({ warmUp, seconds, next: warmUps[index + 1] ?? null, load, watched })
       done.push(rung)
@@ -73,16 +74,21 @@ async function climb(options: {
   const { warmUp, seconds, next, load, watched } = options
   const { perSecond } = warmUp
   const counted = { perSecond, seconds }
-  await load.run(warmUp, counted)
+  await readLateOf(load, await load.run(warmUp, counted))
   const end = await watched.begin()
   const steady = await load.run(counted, next)
   const seen = await end()
-  const { created, paid, delivered } = steady
-  const late = await load.readLate(created.count + (paid?.count ?? 0) - delivered.count, lateMs)
+  const late = await readLateOf(load, steady)
+  const { delivered } = steady
   merge(delivered.latency, late.latency)
   merge(delivered.sincePaid, late.sincePaid)
   await watched.service.emptyLog()
   return { perSecond, steady, delivered: { ...delivered, count: delivered.count + late.count }, seen }
+}
+
+/** The webhooks of a slice that arrive after its end. Those of a warm-up would be counted in the rung after it. */
+async function readLateOf(load: SteadyLoad, { created, paid, delivered }: Steady): Promise<ReceiverReport> {
+  return await load.readLate(created.count + (paid?.count ?? 0) - delivered.count, lateMs)
 }
 
 /**

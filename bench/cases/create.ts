@@ -43,8 +43,6 @@ export async function create(bench: Bench): Promise<void> {
     createJob({ port: measured.service.port, merchants: measured.merchants, connections, seconds })
   await generate({ ...job(64), seconds: Math.min(seconds, 3) })
   const single = bench.processes === 1 ? null : await startSingle(merchants.length)
-  if (single) await generate({ ...job(64, single), seconds: Math.min(seconds, 3) })
-  const baseline = await openBaseline(service, seconds)
   const seen = {
     ours: [] as Measured[],
     single: [] as Measured[],
@@ -53,7 +51,10 @@ export async function create(bench: Bench): Promise<void> {
     hello: [] as Report[],
     peers: bench.peers.map((): Report[] => []),
   }
+  let baseline: Baseline
   try {
+    if (single) await generate({ ...job(64, single), seconds: Math.min(seconds, 3) })
+    baseline = await openBaseline(service, seconds)
     for (let round = 1; round <= bench.rounds; round += 1) {
       say(`create at 64 connections with baselines and competitors, round ${round} of ${bench.rounds}`)
       seen.oneStatement.push(await baseline.measure('oneStatement', seconds))
