@@ -1,7 +1,7 @@
 import { type Cents, toReais } from '../../lib/money.ts'
 import { encodeDynamicBrCode } from '../../pix/brcode.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
-import { AcquirerUnavailable, type Charge, type ChargeInput, type ChargeOutcome, type Removal } from '../acquirer.ts'
+import { type Charge, type ChargeInput, type ChargeOutcome, type Removal, UnreadableAnswer } from '../acquirer.ts'
 import { toTextFields } from './charge-texts.ts'
 import { type Client, foundOrNull } from './client.ts'
 import { readPayment } from './payments.ts'
@@ -91,8 +91,8 @@ function readCharge(deps: Deps, txid: string, body: Json): Charge {
   return { txid, amount: chargeAmount, uri, createdAt, expiresAt, status, payments: own }
 }
 
-function unreadable(): AcquirerUnavailable {
-  return new AcquirerUnavailable('The acquirer answered with a charge that cannot be read')
+function unreadable(): UnreadableAnswer {
+  return new UnreadableAnswer('The acquirer answered with a charge that cannot be read')
 }
 
 const statuses: Record<string, Charge['status']> = {

@@ -3,7 +3,7 @@ import type { HttpResponse } from '../../../simulator/http.ts'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../../simulator/receiver-account.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../../test/support/database.ts'
 import { type TestSimulator, testSimulator, txidOf } from '../../../test/support/simulator.ts'
-import type { Acquirer, Payment } from '../acquirer.ts'
+import { type Acquirer, type Payment, UnreadableAnswer } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 
 type Pix = Record<string, unknown>
@@ -74,7 +74,7 @@ describe('a payment to another key of the same account', () => {
   it('is ours when its txid is that of one of our charges: the key may have been changed since', async () => {
     const { txid, endToEndId } = await createPaidCharge()
     change = (pix) => ({ ...pix, chave: 'antiga@example.com', valor: '7,77' })
-    await expect(acquirer.findPayment(endToEndId)).rejects.toThrow('cannot be read')
+    await expect(acquirer.findPayment(endToEndId)).rejects.toThrow(UnreadableAnswer)
     change = (pix) => ({ ...pix, chave: 'antiga@example.com' })
     expect(await acquirer.findPayment(endToEndId)).toMatchObject({ txid })
     expect(await findInList(endToEndId)).toHaveLength(1)

@@ -2,7 +2,7 @@ import { parseDocument } from '../../lib/document.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import { isOwnTxid } from '../../pix/ids.ts'
 import { detectPixKey, normalizePixKey, type PixKey } from '../../pix/key.ts'
-import { AcquirerUnavailable, type OnUnreadable, type Payment, type PaymentReturn, type Range } from '../acquirer.ts'
+import { type OnUnreadable, type Payment, type PaymentReturn, type Range, UnreadableAnswer } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
 import { type ListDeps, listBetween } from './pages.ts'
 import type { ProtocolProfile } from './profile.ts'
@@ -113,8 +113,8 @@ function readKey(payer: Json): PixKey | null {
 
 const keyTypes = ['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP'] as const
 
-function unreadable(): AcquirerUnavailable {
-  return new AcquirerUnavailable('The acquirer answered with payments that cannot be read')
+function unreadable(): UnreadableAnswer {
+  return new UnreadableAnswer('The acquirer answered with a payment that cannot be read')
 }
 
 /** Ignores case, punctuation and a phone’s country code. */

@@ -13,6 +13,7 @@ import {
   type PayoutOrder,
   type Payouts,
   type Range,
+  UnreadableAnswer,
 } from '../acquirer.ts'
 import { foundOrNull } from './client.ts'
 import { type ListDeps, listBetween } from './pages.ts'
@@ -150,7 +151,7 @@ function readReturned(body: Json, sentAt: Date): PayoutFound['returned'] | null 
     ?.filter((entry) => !isRecord(entry) || text(entry, 'status') === 'DEVOLVIDO')
     .map((entry) => readPart(entry, sentAt))
   if (!parts?.every((part) => part !== null)) {
-    throw new AcquirerUnavailable('The acquirer answered with a return that cannot be read')
+    throw new UnreadableAnswer('The acquirer answered with a return that cannot be read')
   }
   const done = parts.toSorted((a, b) => a.at.getTime() - b.at.getTime())
   const last = done.at(-1)

@@ -177,7 +177,8 @@ function useUploads({ defence, onChange, onBusy }: Required<Omit<Props, 'isEdita
   /** Checks the limits before the upload: beyond them the service closes the connection, and its answer may be lost. */
   function findError(size: number): string | null {
     const { files, limits } = latest.current
-    const { fileBytes, totalBytes } = limits
+    const { fileBytes, totalBytes, files: filesMax } = limits
+    if (files.length >= filesMax) return writeFieldError({ field: 'file', code: 'too_many', limit: filesMax }, language)
     if (size === 0) return writeFieldError({ field: 'file', code: 'required' }, language)
     if (size > fileBytes)
       return writeFieldError({ field: 'file', code: 'too_large', limit: fileBytes, unit: 'bytes' }, language)
