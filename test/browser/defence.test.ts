@@ -108,7 +108,7 @@ describe.skipIf(chromiumPath === null)('a merchant', () => {
     await close()
   })
 
-  it('uploads an image with transparent parts that is too large, with white in their place', async () => {
+  it('uploads a too large image with white in place of its transparent parts, and no eleventh file', async () => {
     const { id, page, pageErrors, close } = await visitDisputed()
     const defence = page.getByRole('region', { name: 'Defence' })
     // Random colors, which PNG cannot compress, above a transparent half.
@@ -138,6 +138,18 @@ describe.skipIf(chromiumPath === null)('a merchant', () => {
       return [...(context?.getImageData(0, 0, 1, 1).data ?? [])]
     }, file?.content.toString('base64'))
     expect(color).toEqual([255, 255, 255, 255])
+    const uploads: string[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'PUT') uploads.push(request.url())
+    })
+    const notes = Array.from({ length: 10 }, (_, index) => ({
+      name: `note-${index}.txt`,
+      mimeType: 'text/plain',
+      buffer: Buffer.from(`note ${index}`),
+    }))
+    await defence.locator('input[type=file]').setInputFiles(notes)
+    await defence.getByText('There can be at most 10 files.').waitFor()
+    expect(uploads).toHaveLength(9)
     expect(pageErrors).toEqual([])
     await close()
   })
