@@ -45,7 +45,10 @@ export async function startBalancer(upstreams: string[]): Promise<Balancer> {
         const { connection: ___, 'keep-alive': ____, ...rest } = answer.headers
         response.writeHead(statusCode, rest)
         answer.pipe(response)
-        answer.once('error', (error) => failures.push(`${what}: ${error.message}`))
+        answer.once('error', (error) => {
+          failures.push(`${what}: ${error.message}`)
+          response.destroy()
+        })
       })
       sent.once('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'ECONNREFUSED') forward(others)
