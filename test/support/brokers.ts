@@ -44,7 +44,11 @@ async function startServer(
   const start = async () => {
     const { file, args, env } = command(folder)
     server = spawn(file, args, { env: { ...process.env, ...env }, stdio: 'ignore', detached: true })
-    while (!(await isOpen(port))) await sleep(20)
+    while (!(await isOpen(port))) {
+      if (server.exitCode !== null || server.signalCode !== null)
+        throw new Error(`${file} ended before it accepted connections`)
+      await sleep(20)
+    }
   }
   const kill = async () => {
     const ended = once(server, 'exit')
