@@ -75,10 +75,12 @@ async function runInTurn(command: Command): Promise<Ran> {
 }
 
 async function runNow(command: Command): Promise<Ran> {
-  runner ??= fork(join(import.meta.dirname, 'command-runner.mjs'), [join(inject('build'), 'src/cli/program.js')], {
-    execArgv: [],
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
+  // It may have ended after its last command.
+  if (!runner?.connected)
+    runner = fork(join(import.meta.dirname, 'command-runner.mjs'), [join(inject('build'), 'src/cli/program.js')], {
+      execArgv: [],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
   const process = runner
   const outputs = [readToEnd(process.stdout), readToEnd(process.stderr)] as const
   const code = new Promise<number>((resolve) => {
