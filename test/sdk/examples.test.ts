@@ -152,7 +152,7 @@ async function startShop(name: string, [command = '', ...args]: string[], build?
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
+  if (child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise((done) => child.once('exit', done))
   child.kill()
   await ended
