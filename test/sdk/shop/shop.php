@@ -68,7 +68,6 @@ $guiche->sandbox->returnPayment(['endToEnd' => $paid->data->endToEnd, 'amount' =
 $guiche->transactions->waitFor($created->id, static fn (Transaction $transaction): bool => $transaction->amountReturned === 100);
 
 // Read.
-$balance = $guiche->balance->get();
 [$entry] = $guiche->statement->list()->all(limit: 1);
 $say('balance', $entry->balance === $guiche->balance->get()->available ? 'as in the statement' : 'another');
 $say('then', (string) $guiche->balance->get(['at' => new DateTimeImmutable('-1 day')])->available);

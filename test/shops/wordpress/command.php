@@ -27,7 +27,6 @@ function describeOrder(int $id): array
         'refunds' => count($order->get_refunds()),
         'uri' => (string) $order->get_meta('_guiche_uri'),
         'transactions' => array_keys(\Guiche\WooCommerce\Charges::transactionsOf($order)),
-        'key' => $order->get_order_key(),
         'payUrl' => $order->get_checkout_payment_url(),
         'notes' => array_values($notes),
     ];
