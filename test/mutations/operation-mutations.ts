@@ -57,7 +57,7 @@ export const operationMutations: Mutation[] = [
     caughtBy: 'test/e2e/refund-unknown.test.ts',
   },
   {
-    name: 'a loss of the database freezes nothing when the active freeze is released beside it',
+    name: 'a loss of the database freezes nothing when the active freeze is released at the same time',
     edits: [
       edit(
         'src/ledger/payout-freeze.ts',
@@ -92,7 +92,7 @@ export const operationMutations: Mutation[] = [
     caughtBy: 'test/e2e/database-away.test.ts',
   },
   {
-    name: 'a job that was claimed without an answer is never run',
+    name: 'a job is never run when the answer to its claim was lost',
     edits: [edit('src/jobs/runner.ts', 'performance.now() < doubtEndsAt', 'false')],
     caughtBy: jobsTest,
   },
@@ -236,7 +236,7 @@ export const operationMutations: Mutation[] = [
     caughtBy: 'src/db/background.test.ts',
   },
   {
-    name: 'an erased name stays among the counted ones',
+    name: 'a name that was erased is still counted',
     edits: [edit('migrations/0029_customer_names.sql', 'set count = count - 1', 'set count = count')],
     caughtBy: 'src/transactions/list/names.test.ts',
   },
@@ -248,7 +248,7 @@ export const operationMutations: Mutation[] = [
     caughtBy: 'src/transactions/list/names.test.ts',
   },
   {
-    name: 'a transaction is committed without a last statement that was not sent',
+    name: 'a transaction is committed although its last statement was not sent',
     edits: [edit('src/db/sql.ts', 'if (sentCount === countBefore)', 'if (sentCount < countBefore)')],
     caughtBy: 'src/db/sql.test.ts',
   },

@@ -9,7 +9,7 @@ import { readSamples } from '../support/packed-sdk.ts'
 import { startTestService } from '../support/service.ts'
 
 const run = promisify(execFile)
-/** In the checkout, so that programs find its packages, and in `dist`, which git ignores. */
+/** In the repository, so that programs find its packages, and in `dist`, which git ignores. */
 const folder = resolve(`dist/checkout-${process.pid}`)
 const cleanups: (() => Promise<unknown>)[] = []
 
@@ -24,7 +24,7 @@ afterAll(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
 })
 
-describe('in a fresh checkout', () => {
+describe('in a fresh clone of the repository', () => {
   it.each(['README.md', 'docs/quick-start.md'])(
     'the first program of %s prints what the document says',
     async (document) => {
@@ -53,7 +53,7 @@ describe('the documented installation', () => {
     readDocument(name),
   ])
 
-  it('installs the file that npm packs from the checkout', async () => {
+  it('installs the file that npm packs from the repository', async () => {
     const args = ['pack', '-w', '@guiche/sdk', '--dry-run', '--ignore-scripts', '--json']
     const { stdout } = await run('npm', args, { env: { ...process.env, npm_config_update_notifier: 'false' } })
     const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]

@@ -9,12 +9,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { lengthOf } from '../support/random.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-/** Of `npm run clients`, which installs what others use with the API. */
+/** `npm run clients` installs them: the generators and tools that other developers use with the API. */
 const tools = resolve('tools/clients/node_modules')
 const run = promisify(execFile)
 
 const input = resolve('docs/openapi.json')
-/** By the program that uses what it generates: the generator with its arguments. */
+/** The generators with their arguments, each by the name of the program that uses the generated client. */
 const generators = {
   'openapi-fetch': ['openapi-typescript', input, '-o', 'schema.ts', '--default-non-nullable', 'false'],
   'hey-api': ['openapi-ts', '-i', input, '-o', 'heyapi', '-c', '@hey-api/client-fetch'],

@@ -229,7 +229,7 @@ it.skipIf(medusaFolder === '')('the provider compiles with Medusa, and works in 
       },
     })
     const expected = 'Session: id was not authorized with the provider.\ncaptured true 25.9\npaid true 5.9\ncompleted\n'
-    // After its migrations.
+    // Medusa's migrations print before it.
     expect(stdout.slice(-expected.length)).toBe(expected)
   } finally {
     await proxy.stop()

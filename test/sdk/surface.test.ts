@@ -20,7 +20,7 @@ const python = findPython('httpx') ?? ''
 const own = ['signal', 'fetch', 'transport', 'tokenStore', 'sleep', 'httpClient']
 /** Timeouts are milliseconds in JavaScript and PHP, and seconds in Python. A tolerance is in seconds in all. */
 const renamed: Record<string, string> = { timeout: 'timeoutMs', tolerance: 'toleranceSeconds' }
-const toScript = (name: string) => {
+const toJavaScript = (name: string) => {
   const found = name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
   return renamed[found] ?? found
 }
@@ -92,10 +92,13 @@ function shapeOf({ callables }: Surface): Record<string, string> {
       const isClient = name === 'Guiche'
       const namesOf = (isOptional: boolean) =>
         parameters
-          .filter((one) => (one.isOptional || (isClient && toScript(one.name) !== 'baseUrl')) === isOptional)
-          .map((one) => toScript(one.name))
+          .filter((one) => (one.isOptional || (isClient && toJavaScript(one.name) !== 'baseUrl')) === isOptional)
+          .map((one) => toJavaScript(one.name))
           .filter((one) => !own.includes(one))
-      return [toScript(name), [namesOf(false), namesOf(true).toSorted()].map((names) => names.join(', ')).join('; ')]
+      return [
+        toJavaScript(name),
+        [namesOf(false), namesOf(true).toSorted()].map((names) => names.join(', ')).join('; '),
+      ]
     }),
   )
 }
@@ -105,9 +108,9 @@ function callsOf({ callables }: Surface, access: string, list: (parameters: Para
   const order = Object.keys(javascript.callables)
   return Object.entries(callables)
     .filter(([name]) => name.includes('.') && !name.startsWith('receiver.'))
-    .toSorted(([left], [right]) => order.indexOf(toScript(left)) - order.indexOf(toScript(right)))
+    .toSorted(([left], [right]) => order.indexOf(toJavaScript(left)) - order.indexOf(toJavaScript(right)))
     .map(([name, parameters]) => {
-      const names = parameters.map((one) => toScript(one.name))
+      const names = parameters.map((one) => toJavaScript(one.name))
       const common = names.includes('maxRetries') ? ['timeoutMs', 'maxRetries', 'signal'] : ['signal']
       const shown = parameters.filter((_, index) => !common.includes(names[index] ?? ''))
       return `\`${name.replace('.', access)}(${list(shown)})\``

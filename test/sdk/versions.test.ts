@@ -69,7 +69,7 @@ const expected = {
   },
 }
 
-describe.each(['newer', 'older'] as const)('of a %s service, answers are read', (version) => {
+describe.each(['newer', 'older'] as const)('the answers of a %s service are read', (version) => {
   let baseUrl = ''
   let webhook = ''
   const server = createServer((request, response) => {
@@ -92,7 +92,7 @@ describe.each(['newer', 'older'] as const)('of a %s service, answers are read', 
   }
 
   it('by the JavaScript SDK', async () => {
-    expect(await readWithScript(baseUrl, JSON.parse(webhook))).toEqual(expected[version])
+    expect(await readWithJavaScript(baseUrl, JSON.parse(webhook))).toEqual(expected[version])
   })
 
   it.skipIf(!hasPhp)('by the PHP SDK', async () => {
@@ -128,7 +128,7 @@ function answer(version: Version, route: string): [status: number, body: object]
   }
 }
 
-async function readWithScript(baseUrl: string, { headers, body }: Awaited<ReturnType<typeof signWebhook>>) {
+async function readWithJavaScript(baseUrl: string, { headers, body }: Awaited<ReturnType<typeof signWebhook>>) {
   const guiche = new Guiche({ baseUrl, clientId: 'a-shop', clientSecret: 'a-secret', maxRetries: 0 })
   const transaction = await guiche.transactions.get('an-id')
   const { data: listed } = await guiche.transactions.list().page()

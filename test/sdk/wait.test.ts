@@ -75,7 +75,7 @@ describe('waiting for a transaction', () => {
 })
 
 describe('following the events', () => {
-  it('waits as long as the service asks before it reads on', async () => {
+  it('waits as long as the service asks, and at most an hour, before it reads on', async () => {
     const pauses = vi.spyOn(globalThis, 'setTimeout')
     for (const [retryAfter, pauseMs] of [
       ['90', 90_000],

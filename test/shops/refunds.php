@@ -2,8 +2,9 @@
 
 declare(strict_types=1);
 
-// Refunds of the plugin for WooCommerce, with what it uses of WordPress in memory. Prints the keys and amounts of all
-// requests for a refund, the amounts that Guichê carried out, and how many records WooCommerce has.
+// Refunds by the plugin for WooCommerce, without WordPress: what the plugin uses of it is below, with data in memory.
+// Prints the keys and amounts of all requests for a refund, the amounts that Guichê carried out, and how many records
+// WooCommerce has.
 
 namespace {
     class WC_Order_Refund
@@ -118,7 +119,7 @@ namespace Guiche\WooCommerce {
         }
     }
 
-    /** As WooCommerce: the record first, which it deletes after an error. A process that is killed leaves it. */
+    /** As WooCommerce: it stores a record first, and deletes it after an error. A killed process leaves the record. */
     function refund(int $cents, ?\Throwable $failure = null): void
     {
         FakeGuiche::$failure = $failure;

@@ -2,9 +2,10 @@
 
 declare(strict_types=1);
 
-// The schedule of the plugin for WooCommerce, with what it uses of WordPress in memory, and a Guichê whose client has
-// the scopes of the plugin's README. Prints the position in the event feed with the orders that were updated, the
-// minutes before each further check of an order that fails, and the requests of a cancellation.
+// The schedule of the plugin for WooCommerce, without WordPress: what the plugin uses of it is below, with data in
+// memory. The client has the scopes of the plugin's README at Guichê. Prints the position in the event feed with the
+// orders that were updated, the minutes before each further check of an order that fails, and the requests of a
+// cancellation.
 
 namespace {
     /** @var array<string, string> */

@@ -27,7 +27,6 @@ type Order = {
   refunds: number
   uri: string
   transactions: string[]
-  key: string
   payUrl: string
   notes: string[]
 }
@@ -180,7 +179,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     return port
   }
 
-  /** A customer with a cart, at the API of the checkout block. */
+  /** A customer's session at the shop, with its cookies. `store` calls the API of the checkout block. */
   function visit() {
     const cookies = new Map<string, string>()
     let nonce = ''

@@ -17,7 +17,7 @@ const rulesOfColor = ['color-contrast', 'link-in-text-block']
 const preload = false
 
 /**
- * The styles of texts that the rules of colour accepted in this process. The frame of the dashboard, or a table of a
+ * The styles of texts that the rules of color accepted in this process. The frame of the dashboard, or a table of a
  * hundred rows, has few styles: each is checked once in each theme, not on each screen again.
  */
 const acceptedStyles = new Set<string>()
@@ -59,29 +59,29 @@ async function checkColors(page: Page): Promise<axe.Result[]> {
 /** Runs in the page. */
 async function checkNewStyles({ known, options }: { known: string[]; options: axe.RunOptions }) {
   const skipped = new Set(known)
-  type Ground = { colors: string; opacity: number; isOnAnything: boolean }
-  const grounds = new Map<Element | null, Ground>([[null, { colors: '', opacity: 1, isOnAnything: false }]])
+  type Background = { colors: string; opacity: number; isUnknown: boolean }
+  const backgrounds = new Map<Element | null, Background>([[null, { colors: '', opacity: 1, isUnknown: false }]])
   /** What a text in this element is drawn on. */
-  const groundOf = (element: Element | null): Ground => {
-    const seen = grounds.get(element)
-    if (seen || !element) return seen ?? { colors: '', opacity: 1, isOnAnything: true }
-    const above = groundOf(element.parentElement)
+  const backgroundOf = (element: Element | null): Background => {
+    const seen = backgrounds.get(element)
+    if (seen || !element) return seen ?? { colors: '', opacity: 1, isUnknown: true }
+    const above = backgroundOf(element.parentElement)
     const { backgroundColor, backgroundImage, opacity, position } = getComputedStyle(element)
     const drawn = [backgroundColor, backgroundImage].filter((value) => value !== 'rgba(0, 0, 0, 0)' && value !== 'none')
     const isMoved = !['static', 'relative'].includes(position) || element instanceof SVGElement
-    const ground = {
+    const background = {
       colors: [above.colors, ...drawn].join(' '),
       opacity: above.opacity * Number(opacity),
-      // As a label that lies on a bar of a chart, unless it has an opaque ground.
-      isOnAnything: (above.isOnAnything || isMoved) && !backgroundColor.startsWith('rgb('),
+      // A positioned text, such as a label on a bar of a chart, may lie on any element.
+      isUnknown: (above.isUnknown || isMoved) && !backgroundColor.startsWith('rgb('),
     }
-    grounds.set(element, ground)
-    return ground
+    backgrounds.set(element, background)
+    return background
   }
   const hasText = (element: Element) =>
     ['INPUT', 'SELECT', 'TEXTAREA'].includes(element.tagName) ||
     [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.nodeValue?.trim())
-  const styleOf = (element: Element, { colors, opacity }: Ground) => {
+  const styleOf = (element: Element, { colors, opacity }: Background) => {
     const { color, fontSize, fontWeight, textShadow, textDecorationLine } = getComputedStyle(element)
     const around = element.parentElement ? getComputedStyle(element.parentElement).color : ''
     // axe does not judge a text of one character.
@@ -94,11 +94,11 @@ async function checkNewStyles({ known, options }: { known: string[]; options: ax
   /** The last of each style. The first may be covered, so both are checked. */
   const last = new Map<string, Element>()
   for (const element of document.body.querySelectorAll('*')) {
-    // Neither what is hidden nor what is for screen readers only has a colour.
+    // Neither what is hidden nor what is for screen readers only has a color.
     if (!hasText(element) || element.getClientRects().length === 0 || element.closest('.unseen')) continue
-    const ground = groundOf(element)
-    const style = styleOf(element, ground)
-    if (ground.isOnAnything) include.push(element)
+    const background = backgroundOf(element)
+    const style = styleOf(element, background)
+    if (background.isUnknown) include.push(element)
     else if (!skipped.has(style)) {
       styles.set(element, style)
       if (!last.has(style)) include.push(element)

@@ -10,8 +10,8 @@ import type { TestService } from './service.ts'
 type Options = { log?: Logger; name?: string; profile?: ProtocolProfileOverrides }
 
 /**
- * The dependencies of another process on a service's database: the same bank, reached by `send`, in which a test may
- * inject faults.
+ * What a second process needs to settle transactions on a service's database. Its requests to the bank go through
+ * `send`, in which a test may inject faults.
  */
 export function settleDepsWith(
   service: TestService,

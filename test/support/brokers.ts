@@ -192,8 +192,8 @@ export async function startRabbit(): Promise<Broker> {
 }
 
 /**
- * RabbitMQ's side of AMQP 0-9-1, only what opens a connection. It answers the first client five seconds late, twice;
- * the others are refused the exchange.
+ * The part of RabbitMQ that opens a connection of AMQP 0-9-1. It gives the first client two answers five seconds late,
+ * and refuses the exchange to all others.
  */
 export async function startUnwillingRabbit() {
   const counts = { opened: 0, open: 0 }
@@ -211,6 +211,7 @@ export async function startUnwillingRabbit() {
       if (socket.writable) socket.write(Buffer.concat([head, payload, Buffer.from([0xce])]))
     }
     const later = (channel: number, hex: string) => setTimeout(send, isSlow ? 5_200 : 0, channel, hex)
+    /** By the class and the method of the client's frame. */
     const answers: Record<string, () => void> = {
       header: () => send(0, `000a000a000900000000${longText('PLAIN')}${longText('en_US')}`),
       '000a000b': () => send(0, '000a001e0000000200000000'),

@@ -37,8 +37,8 @@ export type Visit = {
   /** Chooses the language in the menu of the account. */
   chooseLanguage(language: 'English' | 'Português'): Promise<void>
   /**
-   * Makes it the visit of somebody who was never here, for the next test. Another visit would compile the dashboard
-   * again, which is two thirds of loading it.
+   * Deletes what the browser has stored, so that the next test begins as a new person. A new visit would compile the
+   * dashboard again, which is two thirds of loading it.
    */
   reset(): Promise<void>
   /** Changes the width of the window and the theme of the system. */
@@ -49,8 +49,9 @@ export type Visit = {
    */
   checkScreen(name: string): Promise<void>
   /**
-   * The same at both widths and in both themes, without loading the page again. `npm run test:all` checks the screen as
-   * it is, and then its colors and its width at the other width in the other theme.
+   * With `npm run test:long` or GUICHE_PICTURES, the same at both widths and in both themes, without loading the page
+   * again. Without them, it checks the screen as it is, and then its colors and its width at the other width in the
+   * other theme.
    */
   checkScreenAtEachSize(name: string): Promise<void>
   close(): Promise<void>
@@ -92,7 +93,7 @@ export async function visit(
   const setAppearance = async (next: Partial<Appearance>) => {
     now = { ...now, ...next }
     await page.emulateMedia({ colorScheme: now.theme })
-    // A script applies the theme to the dashboard: on a busy machine, after the frames that a check waits for.
+    // The dashboard's script applies the theme, on a busy machine later than the frames that a check waits for.
     const shown = async () => await page.evaluate(() => document.documentElement.dataset.mantineColorScheme ?? null)
     await expect.poll(shown, { interval: 10 }).toBeOneOf([null, now.theme])
     await page.setViewportSize({ width: now.width, height: 900 })

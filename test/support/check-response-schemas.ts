@@ -17,7 +17,7 @@ subscribe('fastify.initialization', (message) => {
         try {
           deepStrictEqual(JSON.parse(text), JSON.parse(JSON.stringify(data)))
         } catch (error) {
-          process.stderr.write(`${route.method} ${route.url} does not answer what its schema says:\n${error}\n`)
+          process.stderr.write(`${route.method} ${route.url}: its schema changes the answer:\n${error}\n`)
           throw error
         }
         return text

@@ -18,7 +18,7 @@ def parameters_of(function):
             "name": one.name,
             "isOptional": one.default is not inspect.Parameter.empty,
             "isOption": one.kind is inspect.Parameter.KEYWORD_ONLY,
-            # The repr of a function contains its address. surface.test.ts ignores this for a required parameter.
+            # The repr of a function contains its address. surface.test.ts reads no default of a required parameter.
             "initial": "…" if callable(one.default) else repr(one.default),
         }
         for one in parameters

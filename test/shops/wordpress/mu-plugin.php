@@ -1,6 +1,6 @@
 <?php
 
-/** For test/shops/woocommerce.test.ts: writes mail to a file, reaches no other host, and loses answers (lost.txt). */
+/** For test/shops/woocommerce.test.ts: writes mail to a file, reaches this machine only, and loses answers (lost.txt). */
 
 declare(strict_types=1);
 
