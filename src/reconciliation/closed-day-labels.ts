@@ -13,7 +13,7 @@ export const closedDayLabels = {
     version: 'Version',
     differences: 'Discrepancies',
     noDiscrepancies: 'No discrepancies.',
-    more: (count: string) => `… and ${count} more, all listed in the signed statement.`,
+    more: (count: string) => `… and ${count} more: see the signed statement.`,
   },
   pt: {
     totals: 'Totais',
@@ -28,6 +28,6 @@ export const closedDayLabels = {
     version: 'Versão',
     differences: 'Divergências',
     noDiscrepancies: 'Nenhuma divergência.',
-    more: (count: string) => `… e mais ${count}, todas no fechamento assinado.`,
+    more: (count: string) => `… e mais ${count}: veja o fechamento assinado.`,
   },
 }
