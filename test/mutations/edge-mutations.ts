@@ -67,7 +67,7 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'more fees are drawn than were earned',
-    edits: [edit('src/entries/post.ts', 'if (spending.remaining === 0) return', 'if (spending.left >= 0) return')],
+    edits: [edit('src/entries/post.ts', 'if (spending.remaining === 0) return', 'if (spending.remaining >= 0) return')],
     caughtBy: 'test/e2e/operator-entries.test.ts',
   },
   {

@@ -60,7 +60,7 @@ export const mutations: Mutation[] = [
       edit(
         'src/transactions/settle.ts',
         'await acquirer.findPayment(hint)',
-        '{ endToEndId: hint, txid: toTxid(id), amount: 100, paidAt: new Date(0), payer: null, returns: [] }',
+        '{ endToEndId: hint, txid: toTxid(id), amount: 100, paidAt: new Date(0), payer: null, returns: [], fee: null }',
       ),
     ],
   },
