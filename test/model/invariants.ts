@@ -36,7 +36,7 @@ export async function findFaults(world: World): Promise<string[]> {
     ...findAccountFaults(world, seen),
     ...findHistoryFaults(world, seen),
     ...(await findPayoutFreezeFaults(world, seen)),
-    ...world.process.errors.flatMap(({ message }) => (message.startsWith('Broken invariant') ? [message] : [])),
+    ...world.errors.flatMap(({ message }) => (message.startsWith('Broken invariant') ? [message] : [])),
   ]
 }
 

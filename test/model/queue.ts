@@ -76,7 +76,7 @@ export async function workUntilQuiet(world: World): Promise<void> {
     if ((await work(world, { limit: 40, isConcurrent: false })).length === 0) return
 }
 
-async function runJob({ process: { jobs, errors } }: World, name: string, payload: unknown): Promise<Error | null> {
+async function runJob({ process: { jobs }, errors }: World, name: string, payload: unknown): Promise<Error | null> {
   try {
     await jobs[name]?.(payload, new AbortController().signal)
     return null

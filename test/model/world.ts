@@ -37,8 +37,6 @@ export type Process = {
   processNotice: ReturnType<typeof createNoticeProcessor>
   /** Callback notices that it has taken and processes next. */
   inHand: InboxRow[]
-  /** Errors that it logged: violated assertions would show here. */
-  errors: Error[]
 }
 
 /** A bank, a database that outlives every process, and one process at a time. */
@@ -52,6 +50,8 @@ export type World = {
   merchants: string[]
   memory: Memory
   process: Process
+  /** Errors that its processes logged, and those of failed jobs: violated assertions would show here. */
+  errors: Error[]
   /** Sets the percentage of requests to the bank that are disturbed, each in one of these ways at random. */
   setLosses(percent: number, kinds?: readonly Disturbance[]): void
   /** Starts another process in place of one that has ended. */
@@ -85,7 +85,8 @@ export async function openWorld(seed: number): Promise<World> {
       disturbed.test(path) && lossRandom.percent(losses.percent) ? (lossRandom.pick(losses.kinds) ?? 'none') : 'none',
   })
   const merchants = [await addMerchant(db, key, clock), await addMerchant(db, key, clock)]
-  const begin = () => startProcess({ db, bank, clock, key, isRemote: random.percent(50) })
+  const errors: Error[] = []
+  const begin = () => startProcess({ db, bank, clock, key, errors, isRemote: random.percent(50) })
   const world: World = {
     seed,
     random,
@@ -95,6 +96,7 @@ export async function openWorld(seed: number): Promise<World> {
     merchants,
     memory: createMemory(),
     process: begin(),
+    errors,
     setLosses: (percent, kinds = anyLoss) => {
       losses = { percent, kinds }
     },
@@ -116,9 +118,16 @@ async function addMerchant(db: Db, key: SecretKey, clock: ManualClock): Promise<
   return (await db.transaction(async (tx) => await createMerchant(tx, { clock, key }, input))).merchantId
 }
 
-type ProcessOptions = { db: Db; bank: Simulator; clock: ManualClock; key: SecretKey; isRemote: boolean }
+type ProcessOptions = {
+  db: Db
+  bank: Simulator
+  clock: ManualClock
+  key: SecretKey
+  errors: Error[]
+  isRemote: boolean
+}
 
-function startProcess({ db: whole, bank, clock, key, isRemote }: ProcessOptions): Process {
+function startProcess({ db: whole, bank, clock, key, errors, isRemote }: ProcessOptions): Process {
   const injector = createFaultInjector()
   const db = faultyDb(whole, injector)
   const acquirer = createBacenAcquirer({
@@ -131,7 +140,6 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: ProcessOptions)
     receiver: receiverAccount,
     profile: { offers: { payouts: true, disputes: true } },
   })
-  const errors: Error[] = []
   const inHand: InboxRow[] = []
   const instance = randomInt(2 ** 31 - 1)
   const deps = {
@@ -150,7 +158,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: ProcessOptions)
   }
   const jobs = { ...transactionJobs(deps, deps), ...withdrawalJobs(deps), ...verificationJobs(deps) }
   const processNotice = createNoticeProcessor(deps)
-  return { instance, injector, deps, jobs, processNotice, inHand, errors }
+  return { instance, injector, deps, jobs, processNotice, inHand }
 }
 
 /** Writes nothing, and collects the errors of log lines. */
