@@ -3,13 +3,16 @@ import { BrokenInvariant } from '../../src/lib/assert.ts'
 import { findFaults } from './invariants.ts'
 import { openWorld } from './world.ts'
 
-it('finds a violated assertion that a process logged before it ended', async () => {
-  const world = await openWorld(1)
-  try {
-    world.process.deps.log.error({ err: new BrokenInvariant('it holds') }, 'a request failed')
-    await world.restartProcess()
-    expect(await findFaults(world)).toEqual(['Broken invariant: it holds'])
-  } finally {
-    await world.close()
-  }
-})
+it.each(['warn', 'error'] as const)(
+  'finds a violated assertion that a process logged as %s before it ended',
+  async (level) => {
+    const world = await openWorld(1)
+    try {
+      world.process.deps.log[level]({ err: new BrokenInvariant('it holds') }, 'a job failed')
+      await world.restartProcess()
+      expect(await findFaults(world)).toEqual(['Broken invariant: it holds'])
+    } finally {
+      await world.close()
+    }
+  },
+)

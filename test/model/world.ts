@@ -169,5 +169,5 @@ function keepErrors(errors: Error[]) {
       if (typeof data === 'object' && data !== null && 'err' in data && data.err instanceof Error) errors.push(data.err)
     },
   }
-  return pino({ level: 'error', hooks }, nowhere)
+  return pino({ level: 'warn', hooks }, nowhere)
 }
