@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -80,12 +80,14 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
   }
   const run = (name: string, [command = '', ...args]: string[], env: Record<string, string> = {}): ChildProcess => {
     const output = openSync(join(folder, `${name}.log`), 'a')
-    return spawn(command, args, {
+    const child = spawn(command, args, {
       ...user,
       cwd: folder,
       env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', ...env },
       stdio: ['ignore', output, output],
     })
+    closeSync(output)
+    return child
   }
 
   const nodes: Node[] = []
@@ -116,11 +118,11 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
         child = run(name, [...patroni, configuration], environment)
       },
       pids() {
-        const own = child?.pid && child.exitCode === null ? [child.pid, ...descendantsOf(child.pid)] : []
+        const own = child?.pid && isRunning(child) ? [child.pid, ...descendantsOf(child.pid)] : []
         return [...own, ...postgresProcesses(dataDir)]
       },
       async ended() {
-        if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+        if (child && isRunning(child)) await once(child, 'exit')
       },
     })
   }
@@ -186,9 +188,7 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
       for (const child of others) child.kill('SIGKILL')
       await Promise.all([
         ...nodes.map(({ ended }) => ended()),
-        ...others.map(async (child) =>
-          child.exitCode === null && child.signalCode === null ? await once(child, 'exit') : null,
-        ),
+        ...others.map(async (child) => (isRunning(child) ? await once(child, 'exit') : null)),
       ])
       if (process.env.GUICHE_HA_KEEP === undefined) await rm(folder, { recursive: true, force: true })
     },
@@ -217,6 +217,10 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
     await cluster.stop()
     throw error
   }
+}
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null
 }
 
 /**

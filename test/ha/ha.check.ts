@@ -105,13 +105,17 @@ describe.skipIf(missing.length > 0)('three PostgreSQL servers under Patroni', ()
     if (table.length > 0) await report(table)
   })
 
-  const open = (name: string, { pools, headers }: { pools?: Pool[]; headers?: Record<string, string> } = {}) =>
-    openLoad({
+  const open = (name: string, { pools, headers }: { pools?: Pool[]; headers?: Record<string, string> } = {}) => {
+    const load = openLoad({
       services: pools ?? services.map(({ baseUrl }) => new Pool(baseUrl, { headersTimeout: 15_000 })),
       headers: { authorization: `Bearer ${token}`, ...headers },
       bank,
       name,
     })
+    // A test that fails before it stops its load must not leave it running.
+    onTestFinished(load.stop)
+    return load
+  }
 
   const note = (title: string, { acknowledged }: Load, { outage, found }: { outage: Outage; found: Comparison }) => {
     const { withoutSuccess, disturbed, slowest, refused, answers } = outage
