@@ -14,7 +14,8 @@ import { repeatWithOtherAmount, sendAndCompare } from './request.ts'
 import type { World } from './world.ts'
 
 /**
- * isAlone: nothing else runs at the same time, so that the answer is predictable. Returns what was done, for the trail.
+ * isAlone: nothing else runs at the same time, so that the answer is predictable. Returns what was done, for the trail:
+ * a text that begins with "nothing" if there was nothing to do.
  */
 export type Step = (world: World, mode: { isAlone: boolean }) => Promise<string>
 
@@ -139,7 +140,7 @@ export const cancelCharge: Step = async (world, { isAlone }) => {
   const { transactions } = await readAll(world.db, world.clock.now())
   const open = transactions.filter(({ status }) => status === 'PENDING' || status === 'PIX_QRCODE_GENERATED')
   const row = random.pick(random.percent(85) ? open : transactions)
-  if (!row) return 'no charge to cancel'
+  if (!row) return 'nothing to cancel'
   const { deps } = world.process
   const done = await attempt(
     async () => await cancelTransaction(deps, { merchantId: row.merchant_id, id: row.id, by: null }),
