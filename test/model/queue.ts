@@ -5,11 +5,15 @@ import { claimJobs, deleteJob, postponeJob } from '../../src/jobs/store.ts'
 import { isInjected } from './attempt.ts'
 import type { World } from './world.ts'
 
-/** The scheduled jobs, without the verification of the ledger, which only the step `runScheduled` enqueues. */
+/**
+ * The scheduled jobs that can change money or statuses. The verification of the ledger, which can freeze payouts, is
+ * enqueued only by the step `runScheduled`.
+ */
 export const scheduledJobs = [
   'transactions.check',
   'transactions.check-refunds',
   'transactions.poll',
+  'transactions.poll-returns',
   'transactions.disputes',
   'withdrawals.check',
   'withdrawals.returns',
