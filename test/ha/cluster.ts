@@ -12,17 +12,18 @@ import { findUser, type Programs } from './programs.ts'
 
 export type Cluster = {
   nodes: Node[]
-  /** The address of the primary behind HAProxy, and the addresses of all servers in one. */
+  /** Leads to HAProxy, which routes it to the primary. */
   databaseUrl: string
+  /** Names all servers. */
   directUrl: string
-  /** The server that Patroni's members agree on. */
+  /** The server that Patroni names as the leader. */
   primary(): Promise<Node>
   /** The others: first the one that confirms the commits. */
   standbys(): Promise<Node[]>
-  /** Resolves when there is a primary and both others follow it. */
+  /** Resolves when there is a primary, both others follow it, and one of them confirms its commits. */
   untilHealthy(): Promise<void>
   switchOver(): Promise<void>
-  /** For the test of asynchronous replication: the primary waits for no standby any more. */
+  /** For the test of asynchronous replication: commits no longer wait for a standby. */
   makeAsynchronous(): Promise<void>
   stop(): Promise<void>
 }
@@ -33,7 +34,7 @@ export type Node = {
   dataDir: string
   /** Starts Patroni, which starts PostgreSQL. */
   start(): void
-  /** Patroni, PostgreSQL's main process and all its children. */
+  /** Of Patroni, PostgreSQL's main process and all its children, as far as they run. */
   pids(): number[]
   ended(): Promise<void>
 }
@@ -61,7 +62,7 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
     (await readFile(`deploy/ha/${name}`, 'utf8'))
       .replaceAll('127.0.0.1:5000', `${network}1:5000`)
       .replaceAll('10.0.0.', network)
-  /** The environment of a machine: in the files it is that of the first. */
+  /** The environment of one machine. The files have that of the first machine. */
   const readEnvironment = async (name: string, index: number): Promise<Record<string, string>> => {
     const variables = parseEnv(await read(name)) as Record<string, string>
     return Object.fromEntries(
@@ -101,7 +102,7 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
     const place = await makeFolder(name)
     const dataDir = join(place, 'data')
     const configuration = join(folder, `patroni-${name}.yml`)
-    // Three servers of one machine need three folders for their sockets.
+    // Three servers on one machine need three folders for their sockets.
     const sockets = `  parameters:\n    unix_socket_directories: ${place}`
     await writeFile(configuration, settings.replace(/^postgresql:$/m, `$&\n${sockets}`))
     const environment = {
@@ -164,7 +165,9 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
       const giveUpAt = Date.now() + healthyMaxMs
       while (!(await isHealthy())) {
         if (Date.now() > giveUpAt)
-          throw new Error(`The cluster is not healthy, see ${folder}: ${JSON.stringify(await members())}`)
+          throw new Error(
+            `The cluster is not healthy: ${JSON.stringify(await members())}. GUICHE_HA_KEEP=1 keeps its logs in ${folder}`,
+          )
         await sleep(250)
       }
       // HAProxy has to see it as well.
@@ -197,7 +200,7 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
   try {
     for (const node of nodes) {
       node.start()
-      // The first one to come becomes the primary, and the others copy it.
+      // The first one to start becomes the primary, and the others copy it.
       await sleep(1_000)
     }
     await cluster.untilHealthy()
@@ -211,7 +214,7 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
     await admin.query(raw('create database guiche owner guiche'))
     await admin.pool.end()
     others.push(run('haproxy', [haproxy, '-db', '-f', join(folder, 'haproxy.cfg')]))
-    await leadsToPrimary(cluster.databaseUrl)
+    await untilRoutedToPrimary(cluster.databaseUrl)
     return cluster
   } catch (error) {
     await cluster.stop()
@@ -224,13 +227,14 @@ function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 /**
- * Waits until HAProxy leads every connection to the primary: it takes each server for up, the standbys too, until their
- * first checks have failed. It takes the servers in turn, so two rounds of three connections see each one.
+ * Waits until HAProxy routes every connection to the primary: it assumes that each server is up, the standbys too,
+ * until its first health check has failed. It uses the servers in turn, so six connections reach each server that it
+ * assumes to be up.
  */
-async function leadsToPrimary(databaseUrl: string): Promise<void> {
+async function untilRoutedToPrimary(databaseUrl: string): Promise<void> {
   const giveUpAt = Date.now() + healthyMaxMs
   for (let inARow = 0; inARow < 6; ) {
-    if (Date.now() > giveUpAt) throw new Error('HAProxy still leads to a standby')
+    if (Date.now() > giveUpAt) throw new Error('HAProxy still routes connections to a standby, or to none')
     const db = connect({ connectionString: databaseUrl, connectionsMax: 1, onError: () => {} })
     const isPrimary = await db
       .query<{ isStandby: boolean }>(sql`select pg_is_in_recovery() as "isStandby"`)

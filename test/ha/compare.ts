@@ -3,7 +3,16 @@ import { type Db, sql } from '../../src/db/sql.ts'
 import { findBreaches } from '../../src/verification.ts'
 import type { Acknowledged } from './load.ts'
 
-export type Comparison = { lost: string[]; doubled: string[]; open: string[]; breaches: string[] }
+export type Comparison = {
+  /** What was acknowledged, or moved by the bank, and is not recorded. */
+  lost: string[]
+  /** What was recorded or paid twice. */
+  doubled: string[]
+  /** Refunds and withdrawals that are not completed yet. */
+  open: string[]
+  /** What the verification of the ledger finds. */
+  breaches: string[]
+}
 
 type Records = {
   transactions: { id: string; key: string; amount: number; status: string; endToEnd: string | null; paid: number }[]
@@ -17,7 +26,7 @@ type BankRecords = {
   payouts: { id: string; endToEnd: string; amount: number }[]
 }
 
-/** Everything that was acknowledged, and everything that the bank has moved, against the gateway's records. */
+/** Compares all that was acknowledged, and all that the bank has moved, with the gateway's records. */
 export async function compare({ db, bank }: { db: Db; bank: Db }, acknowledged: Acknowledged): Promise<Comparison> {
   const records = await readRecords(db)
   const { payments, returns, payouts } = await readBank(bank)
@@ -59,7 +68,7 @@ export async function compare({ db, bank }: { db: Db; bank: Db }, acknowledged: 
   }
 }
 
-/** Compares until nothing is open and nothing is missing, or until the time is over. */
+/** Compares again until nothing is open or lost, or until the time is over. */
 export async function compareUntilQuiet(
   databases: { db: Db; bank: Db },
   acknowledged: Acknowledged,

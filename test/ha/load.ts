@@ -31,7 +31,7 @@ export type Load = {
   nowMs(): number
   /** Resolves when each service has answered this many more creates with 201. */
   untilServed(creates: number): Promise<void>
-  /** Lets every shop finish what it has begun. */
+  /** Lets every shop finish its current order, but repeats no request that fails. */
   stop(): Promise<void>
 }
 
@@ -48,10 +48,13 @@ type Options = {
 class GivenUp extends Error {}
 
 const pauseMs = 60
-const pauseAfterFailureMs = 250
+const pauseBeforeRepeatMs = 250
 const servedMaxMs = 240_000
 
-/** Shops that create charges, have them paid, refund and withdraw. They repeat what is answered neither 2xx nor 404. */
+/**
+ * Shops that create charges, have them paid, refund and withdraw. They repeat each request until it is answered with
+ * 200, 201 or 404.
+ */
 export function openLoad({ services, headers, bank, name, shops = 6 }: Options): Load {
   const began = performance.now()
   const nowMs = () => performance.now() - began
@@ -81,7 +84,8 @@ export function openLoad({ services, headers, bank, name, shops = 6 }: Options):
       const before = served()
       const giveUpAt = Date.now() + servedMaxMs
       while (!served().every((count, index) => count >= (before[index] ?? 0) + creates)) {
-        if (Date.now() > giveUpAt) throw new Error(`no service: ${JSON.stringify(answers.slice(-20))}`)
+        if (Date.now() > giveUpAt)
+          throw new Error(`A service creates too few charges: ${JSON.stringify(answers.slice(-20))}`)
         await sleep(100)
       }
     },
@@ -107,7 +111,7 @@ export function openLoad({ services, headers, bank, name, shops = 6 }: Options):
     if (kind === 0) return
     while ((await insist('fetch', 'GET', `/transaction/${created.id}`)).status !== 'PAID') {
       if (stopping.signal.aborted) throw new GivenUp()
-      await sleep(pauseAfterFailureMs)
+      await sleep(pauseBeforeRepeatMs)
     }
     if (kind === 1) {
       const refund = { amount: 500, idempotencyKey: `${key}-refund` }
@@ -130,9 +134,9 @@ export function openLoad({ services, headers, bank, name, shops = 6 }: Options):
     for (;;) {
       const { status, json } = await send(what, method, path, body)
       if (status === 200 || status === 201) return json
-      // Of what is lost, nothing more can be requested.
+      // A transaction that was lost can be neither fetched nor refunded.
       if (status === 404 || stopping.signal.aborted) throw new GivenUp()
-      await sleep(pauseAfterFailureMs)
+      await sleep(pauseBeforeRepeatMs)
     }
   }
 
@@ -148,7 +152,7 @@ export function openLoad({ services, headers, bank, name, shops = 6 }: Options):
         headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
       })
-      if (!answer) throw new Error('there is a service')
+      if (!answer) throw new Error(`There is no service ${service}`)
       const text = await answer.body.text()
       const json = parse(text)
       note(answer.statusCode, String(json.code ?? text.slice(0, 80)), answer.headers['retry-after']?.toString() ?? null)
@@ -168,14 +172,15 @@ function parse(text: string): Record<string, unknown> {
   }
 }
 
-/** What a fault did to the callers: in seconds, and in counts of answers. */
+/** What a fault did to the callers: times in seconds, and numbers of answers. */
 export type Outage = {
   /** The longest time without any 2xx. */
   withoutSuccess: number
   /** From the first request that was not answered 2xx to the last such answer. */
   disturbed: number
   slowest: number
-  refused: number
+  /** Not 2xx, or no answer. */
+  failed: number
   answers: number
 }
 
@@ -194,7 +199,7 @@ export function measureOutage(answers: Answer[], fromMs: number): Outage {
       bad.length === 0 ? 0 : Math.max(...bad.map(({ atMs, tookMs }) => atMs + tookMs)) - Math.min(...times),
     ),
     slowest: seconds(Math.max(0, ...since.map(({ tookMs }) => tookMs))),
-    refused: bad.length,
+    failed: bad.length,
     answers: since.length,
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export type Programs = { patroni: string[]; etcd: string; haproxy: string; postgresBin: string }
 
-/** The programs of the test, or a sentence for each that is missing. */
+/** The programs that the test starts. `missing` says of each one that was not found how to install it. */
 export function findPrograms(): { programs: Programs; missing: string[] } {
   // Such as `PATRONI="/usr/bin/python3 /srv/patroni/patroni.py"`, for Patroni from its Git repository.
   const patroni = (process.env.PATRONI ?? 'patroni').split(' ')
@@ -34,14 +34,14 @@ function patroniVersion([command = '', ...args]: string[]): number {
   return Number(/^patroni\S* (\d+)\./.exec(stdout ?? '')?.[1] ?? 0)
 }
 
-/** Debian installs some outside of the PATH of users. */
+/** Debian installs some programs outside of the PATH of users. */
 export function findProgram(name: string): string | undefined {
   return [name, `/usr/sbin/${name}`].find((path) =>
     ['--version', '-v'].some((arg) => spawnSync(path, [arg]).status === 0),
   )
 }
 
-/** The folder of a whole PostgreSQL: the one that ships with Guichê has no pg_basebackup. */
+/** The programs' folder of a complete PostgreSQL: the one that ships with Guichê has no pg_basebackup. */
 export function findPostgresBin(): string | undefined {
   const debian = '/usr/lib/postgresql'
   const installed = existsSync(debian) ? readdirSync(debian).sort((one, other) => Number(other) - Number(one)) : []
@@ -51,7 +51,7 @@ export function findPostgresBin(): string | undefined {
   )
 }
 
-/** PostgreSQL refuses to run as root: then it runs as this user. */
+/** The user of the programs if the test runs as root: PostgreSQL refuses to run as root. */
 export function findUser(): { uid: number; gid: number } | Record<string, never> {
   if (process.getuid?.() !== 0) return {}
   for (const name of ['postgres', 'nobody'])

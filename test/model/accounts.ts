@@ -14,8 +14,8 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
     const balances = new Map<string, number>(rows.map(({ account, balance }) => [account, balance]))
     const [available, debt] = [balances.get('available') ?? 0, balances.get('debt') ?? 0]
     const own = ofMerchant(seen, merchantId)
-    const paidIn = enteredFor(world, seen, merchantId).clearing
-    const posted = bankBalanceByRecords(own) + paidIn
+    const entered = enteredFor(world, seen, merchantId).clearing
+    const posted = bankBalanceByRecords(own) + entered
     const { atBank, notPosted } = bankBalanceByBank(own, seen)
     const expected: Partial<Record<Account, number>> = {
       reserved: reservedBy(own),
@@ -29,7 +29,7 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
     if (available + debt !== rest)
       faults.push(`available and debt of ${merchantId} add up to ${available + debt}, not ${rest}`)
     if (available > 0 && debt < 0) faults.push(`${merchantId} owes while it has money`)
-    const bankTotal = atBank + paidIn
+    const bankTotal = atBank + entered
     if (bankTotal - notPosted !== posted)
       faults.push(
         `the bank holds ${bankTotal} for ${merchantId}; without the ${notPosted} not posted yet, the records should add up to ${bankTotal - notPosted}, not ${posted}`,

@@ -2,7 +2,7 @@ import { AppError } from '../../src/lib/errors.ts'
 import { Injected } from './fault-injector.ts'
 
 /**
- * done, refused with an error code for the caller, or lost because the model interrupted it: then nobody knows its
+ * `refused`: with an error code for the caller. `lost`: the model interrupted it, so the caller does not know its
  * outcome.
  */
 export type Attempted<Value> = { did: 'done'; value: Value } | { did: 'refused'; code: string } | { did: 'lost' }
@@ -15,8 +15,7 @@ export async function attempt<Value>(work: () => Promise<Value>): Promise<Attemp
   try {
     return { did: 'done', value: await work() }
   } catch (error) {
-    if (error instanceof AppError)
-      return error.code === 'internal_error' ? { did: 'lost' } : { did: 'refused', code: error.code }
+    if (error instanceof AppError) return { did: 'refused', code: error.code }
     if (isInjected(error)) return { did: 'lost' }
     throw error
   }
@@ -26,7 +25,7 @@ export function describe(attempted: Attempted<unknown>): string {
   return attempted.did === 'refused' ? attempted.code : attempted.did
 }
 
-/** An answer differs from the expected one. */
+/** Thrown when an answer differs from the expected one. */
 export class Unexpected extends Error {
   constructor(message: string) {
     super(message)

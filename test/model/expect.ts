@@ -3,16 +3,19 @@ import { feeBy, feeReturnedBy, type Requested } from './memory.ts'
 import { readAll, sum } from './read.ts'
 import type { World } from './world.ts'
 
-/** The answer that a request must get while nothing else runs. */
-export type Expected = { code: string | null; hold: string | null }
+/**
+ * The answer that a request must get while nothing else runs: the code of its refusal, or null; for a withdrawal also
+ * the reason why it must be pending review, or null.
+ */
+export type Expected = { code: string | null; reviewReason: string | null }
 
 const refundableMs = 90 * 86_400_000
 const duplicateWindowMs = 600_000
 /** Above this amount withdrawals of both merchants need an approval. */
 export const approvalAbove = 50_000
 
-const yes: Expected = { code: null, hold: null }
-const no = (code: string): Expected => ({ code, hold: null })
+const yes: Expected = { code: null, reviewReason: null }
+const no = (code: string): Expected => ({ code, reviewReason: null })
 
 export async function expectRefund(
   { db, clock, memory }: World,
@@ -58,8 +61,8 @@ export async function expectWithdrawal(
       now.getTime() - one.created_at.getTime() < duplicateWindowMs &&
       /^(?:PENDING|PROCESSING|PROCESSED)$/.test(one.status),
   )
-  if (isAlike) return { code: null, hold: 'duplicate' }
-  return { code: null, hold: amount > approvalAbove ? 'approval' : null }
+  if (isAlike) return { code: null, reviewReason: 'duplicate' }
+  return { code: null, reviewReason: amount > approvalAbove ? 'approval' : null }
 }
 
 export async function findAvailable(db: World['db'], merchantId: string): Promise<number> {

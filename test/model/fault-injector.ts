@@ -9,12 +9,12 @@ export class Injected extends Error {
   }
 }
 
-/** crash: from that step on the process does nothing; fault: that step fails, and the process goes on. */
+/** `crash`: from that step on, the process does nothing. `fault`: only that step fails. */
 export type Injection = 'crash' | 'fault'
 
 /** Injects a crash or a fault into a process. A step is a moment before or after a statement, a commit or a request. */
 export type FaultInjector = {
-  /** Injects it at the n-th step from now. */
+  /** The n-th step from now crashes or fails. */
   arm(injection: Injection, steps: number): void
   disarm(): void
   isDead(): boolean

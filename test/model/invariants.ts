@@ -147,7 +147,7 @@ function findHistoryFaults({ memory }: World, { transactions, withdrawals, event
     if (wrong >= 0) faults.push(`${id} moved from ${statuses[wrong]} to ${statuses[wrong + 1]}`)
     const { count, last } = counts.get(id) ?? { count: 0, last: 0 }
     const changes = statuses.length - 1
-    if (count !== changes || last !== changes) faults.push(`${id} has ${count} events of ${changes} changes`)
+    if (count !== changes || last !== changes) faults.push(`${id} has ${count} events for ${changes} changes`)
     return faults
   })
 }

@@ -50,14 +50,16 @@ export async function work(
     else for (const one of world.random.shuffle(works)) await one()
   } catch (error) {
     if (!isInjected(error)) throw error
-    // A living process forgets what it took when its work fails. Like the runner, it gives that back.
+    // The process still lives, but no longer works on what it had claimed. The job runner would release its jobs: here
+    // a new process takes its place.
     if (!world.process.injector.isDead()) await world.restartProcess()
   }
   return run
 }
 
 /**
- * The notices in the process's hands, and those that are due. A dead process's notices are due when its lease is over.
+ * The notices that the process has already taken, and those that are due. Those of a dead process are due when their
+ * lease ends.
  */
 async function takeNotices({ process: { instance, deps, inHand }, clock }: World, limit: number) {
   const now = clock.now()

@@ -104,6 +104,7 @@ export async function readAll(db: Db, now: Date) {
       from withdrawals w order by created_at, id`),
     balances: await db.query<{ merchant_id: string; account: Account; balance: number }>(sql`
       select merchant_id, split_part(account, ':', 1) as account, balance from ledger_accounts`),
+    // The operator's counterparts of `covered`.
     covers: await db.query<{ debit: 'fees' | 'debt'; amount: number }>(sql`
       select debit, amount from ledger_transfers where kind = 'fee_returned' and credit like 'acquirer:%'`),
     events: await db.query<{ record_id: string; count: number; last: number }>(sql`

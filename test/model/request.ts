@@ -7,7 +7,7 @@ import type { Requested } from './memory.ts'
 import { readAll } from './read.ts'
 import type { World } from './world.ts'
 
-type Answer = { id: string; isReplay: boolean; hold: string | null }
+type Answer = { id: string; isReplay: boolean; reviewReason: string | null }
 
 /**
  * Sends a request under an idempotency key, for the first time or again, and compares the answer with the expected one:
@@ -22,11 +22,11 @@ export async function sendAndCompare(
   const expected = isAlone && requested.id === null ? await foresee(world, requested) : null
   const answered = await attempt(async () => await send(world, requested))
   if (answered.did === 'done') {
-    const { id, isReplay, hold } = answered.value
+    const { id, isReplay, reviewReason } = answered.value
     if (requested.id !== null && (requested.id !== id || !isReplay))
       throw new Unexpected(`the key ${requested.input.idempotencyKey} gave ${requested.id} and then ${id}`)
     requested.id = id
-    if (requested.kind === 'withdrawal' && hold === null) world.memory.mayBeSent.add(id)
+    if (requested.kind === 'withdrawal' && reviewReason === null) world.memory.mayBeSent.add(id)
   } else if (answered.did === 'lost') {
     await noteIfCommitted(world, requested, expected)
   } else if (requested.id !== null) {
@@ -47,7 +47,8 @@ async function noteIfCommitted(
   if (requested.kind !== 'withdrawal') return
   const { withdrawals } = await readAll(db, clock.now())
   const row = withdrawals.find(({ idempotency_key }) => idempotency_key === requested.input.idempotencyKey)
-  if (row && (expected ?? { hold: row.initial_review_reason }).hold === null) memory.mayBeSent.add(row.id)
+  if (row && (expected ?? { reviewReason: row.initial_review_reason }).reviewReason === null)
+    memory.mayBeSent.add(row.id)
 }
 
 /** The same key with other content, after the first request was answered. It must never be accepted. */
@@ -94,8 +95,10 @@ function compare(expected: Expected | null, answered: Attempted<Answer>): void {
   // An earlier try was interrupted after its commit: this answer repeats its outcome, which was not predicted.
   if (answered.value.isReplay) return
   if (expected.code !== null) throw new Unexpected(`accepted, expected ${expected.code}`)
-  if (expected.hold !== answered.value.hold)
-    throw new Unexpected(`review reason ${answered.value.hold ?? 'none'}, expected ${expected.hold ?? 'none'}`)
+  if (expected.reviewReason !== answered.value.reviewReason)
+    throw new Unexpected(
+      `review reason ${answered.value.reviewReason ?? 'none'}, expected ${expected.reviewReason ?? 'none'}`,
+    )
 }
 
 async function send({ process: { deps } }: World, requested: Requested): Promise<Answer> {
@@ -110,12 +113,12 @@ async function send({ process: { deps } }: World, requested: Requested): Promise
         by: null,
         input: requested.input,
       })
-      return { id: row.id, isReplay, hold: null }
+      return { id: row.id, isReplay, reviewReason: null }
     }
     case 'refund': {
       const { transactionId, input } = requested
       const { refund, isReplay } = await refundTransaction(deps, { merchantId, transactionId, by: null, input })
-      return { id: refund.id, isReplay, hold: null }
+      return { id: refund.id, isReplay, reviewReason: null }
     }
     case 'withdrawal': {
       const { row, isReplay } = await createWithdrawal(deps, {
@@ -124,7 +127,7 @@ async function send({ process: { deps } }: World, requested: Requested): Promise
         by: null,
         input: requested.input,
       })
-      return { id: row.id, isReplay, hold: row.initial_review_reason }
+      return { id: row.id, isReplay, reviewReason: row.initial_review_reason }
     }
   }
 }

@@ -19,7 +19,7 @@ const weights: [string, number, Step][] = [
   ['refund', 9, people.refund],
   ['withdraw', 10, people.withdraw],
   ['repeat', 5, people.repeat],
-  ['insist', 2, people.insist],
+  ['sendConcurrently', 2, people.sendConcurrently],
   ['cancel', 2, people.cancel],
   ['cancelCharge', 4, people.cancelCharge],
   ['confirm', 3, people.confirm],
@@ -33,7 +33,7 @@ const weights: [string, number, Step][] = [
   ['reopen', 4, network.reopen],
   ['takeBack', 2, network.takeBack],
   ['takeBackPart', 2, network.takeBackPart],
-  ['enter', 2, network.enter],
+  ['enterDispute', 2, network.enterDispute],
   ['decideInGateway', 2, network.decideInGateway],
   ['payIn', 2, operator.payIn],
   ['drawFees', 2, operator.drawFees],
@@ -54,7 +54,7 @@ const deck = weights.flatMap(([name, weight, step]) => Array.from({ length: weig
  * Steps that run concurrently in production. The clock, fees and the payout freeze change only while nothing else runs.
  */
 const concurrentSteps = deck.filter(({ name }) =>
-  /^(?:create|pay|refund|withdraw|repeat|cancel|cancelCharge|confirm|approve|callback|runJobs|runScheduled|enter)$/.test(
+  /^(?:create|pay|refund|withdraw|repeat|cancel|cancelCharge|confirm|approve|callback|runJobs|runScheduled|enterDispute)$/.test(
     name,
   ),
 )

@@ -10,8 +10,8 @@ import type { World } from './world.ts'
 const minute = 60_000
 const day = 24 * 60 * minute
 /**
- * Longer than any pause between two polls: minutes for what is open, then days for what receivers returned, a week at
- * most.
+ * Each is longer than the service pauses between two polls at that time: minutes for what is open, then days for
+ * returned withdrawals, where the service pauses for a week at most.
  */
 const pauses = [
   0,
@@ -28,7 +28,9 @@ const pauses = [
   16 * day,
 ]
 
-/** Lets everything open end, with nothing lost any more. Returns what has not ended, or has ended wrongly. */
+/**
+ * Settles everything that is open, while no request is lost any more. Returns what is still open or has ended wrongly.
+ */
 export async function settleAllOpen(world: World): Promise<string[]> {
   world.process.injector.disarm()
   await world.restartProcess()
@@ -37,7 +39,7 @@ export async function settleAllOpen(world: World): Promise<string[]> {
   world.clock.advance(minute)
   await sendAllCallbacks(world)
   await workUntilQuiet(world)
-  const unblocked = findUnblocked(await readAll(world.db, world.clock.now()))
+  const unknown = findUnknownDisputes(await readAll(world.db, world.clock.now()))
   await decideDisputes(world)
   for (const pause of pauses) {
     world.clock.advance(pause)
@@ -49,14 +51,14 @@ export async function settleAllOpen(world: World): Promise<string[]> {
   // nobody makes.
   await endDisputes(world)
   await workUntilQuiet(world)
-  return [...unblocked, ...(await findFaults(world)), ...findOpen(await readAll(world.db, world.clock.now()))]
+  return [...unknown, ...(await findFaults(world)), ...findOpen(await readAll(world.db, world.clock.now()))]
 }
 
 /**
- * Whatever happened before, the service must know what the bank disputes now, as much of it as is left. Disputes that
- * an operator has ended are the operator's.
+ * Whatever happened before, the service must know each open dispute of the bank, with at least the amount that is left
+ * to dispute. A dispute that the operator has decided is not checked.
  */
-function findUnblocked({ transactions, refunds, disputes, bank }: Seen): string[] {
+function findUnknownDisputes({ transactions, refunds, disputes, bank }: Seen): string[] {
   return bank.disputes.flatMap((dispute) => {
     const row = transactions.find(({ end_to_end }) => end_to_end === dispute.end_to_end_id)
     if (dispute.state !== 'open' || !row) return []

@@ -34,7 +34,7 @@ export const callback: Step = async (world) => {
   return `callbacks: ${said.join(' ')}`
 }
 
-/** Sends every callback of the bank once: in the end each one arrives. */
+/** Sends a callback about every payment and payout of the bank. */
 export async function sendAllCallbacks(world: World): Promise<void> {
   const { bank } = await readAll(world.db, world.clock.now())
   for (const { end_to_end_id } of bank.pix) await sendCallback(world, await pixEntry(world, end_to_end_id))
@@ -86,7 +86,7 @@ export const dispute: Step = async (world) => {
   return `dispute ${amount ?? 'all'} of ${pix.end_to_end_id}: ${opened.ok ? opened.id : opened.code}`
 }
 
-/** The payer's bank disputes the rest of a payment that was disputed before. */
+/** The payer's bank disputes a payment, or a part of it, whose earlier dispute has ended. */
 export const disputeAgain: Step = async (world) => {
   const { random } = world
   const { bank } = await readAll(world.db, world.clock.now())
@@ -154,7 +154,7 @@ export const takeBackPart: Step = async (world) => {
 const operator = { actor: 'cli:model' }
 
 /** The operator enters a dispute, which the acquirer may not have reported. */
-export const enter: Step = async (world) => {
+export const enterDispute: Step = async (world) => {
   const { random, process } = world
   const { transactions } = await readAll(world.db, world.clock.now())
   const row = pickPaid(world, transactions)

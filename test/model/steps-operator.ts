@@ -17,7 +17,7 @@ export const payIn: Step = async (world) => {
   return await enter(world, { type: 'pay_in', merchantId, amount: 1 + random.below(20_000) })
 }
 
-/** Usually no more than the available fees; else it must be refused, and nothing is drawn. */
+/** Draws fees: usually no more than there are. More must be refused. */
 export const drawFees: Step = async (world) => {
   const { random } = world
   const total = await sumFees(world)
@@ -73,7 +73,7 @@ async function enter(world: World, requested: Requested): Promise<string> {
   if (first.did !== 'lost' && (first.did === 'done') !== (moves !== null))
     throw new Unexpected(`${requested.type} of ${requested.amount}: ${describe(first)}`)
   if (first.did !== 'lost' && (first.did === 'done') !== exists)
-    throw new Unexpected(`${requested.type} is posted, or not`)
+    throw new Unexpected(`${requested.type}: ${describe(first)}, and it is ${exists ? 'posted' : 'not posted'}`)
   if (exists) memory.entered.push(...(moves ?? []))
   const said = `${requested.type} of ${requested.amount} for ${requested.merchantId ?? 'the operator'}: ${describe(first)}`
   if (!exists || random.percent(60)) return said
@@ -88,7 +88,7 @@ async function isPosted({ db }: World, key: string): Promise<boolean> {
   return (await db.query(sql`select from operator_entries where idempotency_key = ${key}`)).length === 1
 }
 
-/** The changes that an entry makes, by merchant. Null if it must be refused. */
+/** The changes that an entry must make, by merchant. Null if it must be refused. */
 function foresee(world: World, seen: Seen, { type, merchantId, amount }: Requested): Entered[] | null {
   const id = merchantId ?? operatorMerchantId
   switch (type) {

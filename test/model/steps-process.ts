@@ -27,7 +27,7 @@ export const wait: Step = async ({ clock, random }) => {
   return `wait ${ms / second} s`
 }
 
-/** Within its next 40 statements, commits and requests, the process ends or one of them fails (see FaultInjector). */
+/** At one of its next 40 steps (see FaultInjector), the process crashes or the step fails. */
 export const injectFault: Step = async ({ process: { injector }, random }) => {
   const kind = random.percent(70) ? 'crash' : 'fault'
   const steps = 1 + random.below(40)

@@ -70,7 +70,7 @@ export function pickPaid({ random }: World, transactions: TransactionSeen[]): Tr
   return random.pick(random.percent(85) ? transactions.filter(isPaid) : transactions)
 }
 
-/** The maximum of a request. */
+/** The largest amount that a request accepts. */
 const withdrawalMax = 10_000_000
 
 export const withdraw: Step = async (world, mode) => {
@@ -99,8 +99,8 @@ export const repeat: Step = async (world, mode) => {
   return `again: ${await sendAndCompare(world, requested, mode)}`
 }
 
-/** The same request several times concurrently. */
-export const insist: Step = async (world) => {
+/** Sends a new request, and then repeats it several times concurrently. */
+export const sendConcurrently: Step = async (world) => {
   const before = world.memory.requested.length
   const first = await (world.random.pick([create, withdraw, refund]) ?? create)(world, { isAlone: true })
   const requested = world.memory.requested[before]
@@ -148,7 +148,7 @@ export const cancelCharge: Step = async (world, { isAlone }) => {
   const { bank } = await readAll(world.db, world.clock.now())
   const isPaid = bank.pix.some(({ txid }) => txid === row.txid)
   if (done.did === 'done' && isPaid) throw new Unexpected(`charge ${row.id} is canceled, and it was paid`)
-  // It may fail as expired while its cancel is not answered, which is then refused.
+  // While the bank does not answer the cancel, the charge may expire. Then the cancel is refused.
   const hasExpired = row.pix_expires_at !== null && row.pix_expires_at <= world.clock.now()
   const isOver = row.status === 'FAILED' || isPaid || hasExpired
   const isRefused = done.did === 'refused' && done.code === 'cancel_not_possible'
@@ -162,7 +162,7 @@ export const confirm: Step = async (world) => {
   if (!row) return 'nothing to confirm'
   const { deps } = world.process
   const isReleased = row.review_reason === 'duplicate' && row.amount <= approvalAbove
-  // If interrupted, it may have taken effect. Noted first, since a job may run at the same time.
+  // Noted even if it is interrupted, as it may have taken effect, and before it runs, as a job may send at once.
   if (isReleased) world.memory.mayBeSent.add(row.id)
   const done = await attempt(
     async () => await confirmWithdrawal(deps, { merchantId: row.merchant_id, id: row.id, by: null }),

@@ -44,14 +44,14 @@ it(`of ${2 * half} payouts and refunds whose first answer is lost, none is made 
 
 /** As many payments as refunds, each large enough for its refund and a payout. */
 async function earn(world: World): Promise<void> {
-  const requested = Array.from({ length: half }, (_, made): Requested => {
+  const requested = Array.from({ length: half }, (_, index): Requested => {
     const input = {
       amount: 1_000,
       paymentMethod: 'PIX' as const,
       isInfoProduct: true,
       pix: { expirationSeconds: 3_600 },
     }
-    return { kind: 'transaction', merchantId: world.merchants[made % 2] ?? '', id: null, input }
+    return { kind: 'transaction', merchantId: world.merchants[index % 2] ?? '', id: null, input }
   })
   await requestAll(world, requested)
   for (const { pix_uri } of (await readAll(world.db, world.clock.now())).transactions)
@@ -61,18 +61,18 @@ async function earn(world: World): Promise<void> {
 
 async function requestRefunds(world: World): Promise<Requested[]> {
   const { transactions } = await readAll(world.db, world.clock.now())
-  const requested = transactions.map((row, made): Requested => {
-    const input = { amount: 1 + (made % 500), idempotencyKey: randomUUID() }
+  const requested = transactions.map((row, index): Requested => {
+    const input = { amount: 1 + (index % 500), idempotencyKey: randomUUID() }
     return { kind: 'refund', merchantId: row.merchant_id, transactionId: row.id, id: null, input }
   })
   return await requestAll(world, requested)
 }
 
 async function requestPayouts(world: World): Promise<Requested[]> {
-  const requested = Array.from({ length: half }, (_, made): Requested => {
+  const requested = Array.from({ length: half }, (_, index): Requested => {
     const pixKey = { key: randomUUID(), type: 'EVP' as const }
     const input = { amount: 10, method: 'PIX' as const, pixKey, idempotencyKey: randomUUID() }
-    return { kind: 'withdrawal', merchantId: world.merchants[made % 2] ?? '', id: null, input }
+    return { kind: 'withdrawal', merchantId: world.merchants[index % 2] ?? '', id: null, input }
   })
   return await requestAll(world, requested)
 }

@@ -28,7 +28,7 @@ import { createRandom, type Random } from '../support/random.ts'
 import { createFaultInjector, type FaultInjector, faultyDb, faultySend } from './fault-injector.ts'
 import { createMemory, type Memory } from './memory.ts'
 
-/** One process of the service: the dependencies of its operations, and its jobs. All of them end with it. */
+/** One process of the service: the dependencies of its operations, its jobs, and what it has in memory. */
 export type Process = {
   instance: number
   injector: FaultInjector

@@ -35,7 +35,7 @@ export const chargeMutations: Mutation[] = [
     caughtBy: 'src/acquirers/bacen/charge-texts.test.ts',
   },
   {
-    name: 'what a charge says about its customer survives their erasure',
+    name: 'an erased customer’s charges keep their descriptions',
     edits: [edit('src/privacy/store.ts', 'return_url = null, description = null,', 'return_url = null,')],
     caughtBy: 'test/e2e/personal-data.test.ts',
   },

@@ -82,7 +82,7 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/operator-entries.test.ts',
   },
   {
-    name: 'drawn fees freeze the payouts of all',
+    name: 'fees that the operator drew freeze all payouts',
     edits: [edit('src/reconciliation/run.ts', 'await addEntries(db, side)', '')],
     caughtBy: 'src/reconciliation/run.test.ts',
   },
