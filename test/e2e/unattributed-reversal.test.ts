@@ -45,15 +45,17 @@ async function operatorActionsOf(id: string): Promise<string[]> {
 }
 
 it('an unattributed payment is counted by the metrics while it waits for the operator', async () => {
-  const suspended = async () => {
+  const fetchCount = async () => {
     const { text } = await service.call('/metrics')
-    return Number(/^suspense_payments\{status="held"\} (\d+)$/m.exec(text)?.[1])
+    const [, count = expect.unreachable('the metric is missing')] =
+      /^guiche_suspense_payments\{status="held"\} (\d+)$/m.exec(text) ?? []
+    return Number(count)
   }
-  const before = await suspended()
-  const { id, suspended: payment } = await payUnattributed(service)
-  expect(await suspended()).toBe(before + 1)
-  await match(payment.id, id)
-  expect(await suspended()).toBe(before)
+  const before = await fetchCount()
+  const { id, suspended } = await payUnattributed(service)
+  expect(await fetchCount()).toBe(before + 1)
+  await match(suspended.id, id)
+  expect(await fetchCount()).toBe(before)
 })
 
 describe('an attribution', () => {
