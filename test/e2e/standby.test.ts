@@ -22,7 +22,7 @@ const open = async (): Promise<TestService> =>
     onLog: (line) => lines.push(line),
   })
 
-/** What a service with this setting reads from. */
+/** What a service whose DATABASE_READ_URL is this address reads from. */
 async function openOwnReads(address: string, registry = new Registry()) {
   const config = readConfig({ DATABASE_URL: pair.primary, DATABASE_READ_URL: address })
   const log = createTestLog((line) => lines.push(line))
@@ -80,8 +80,14 @@ async function setReplay(isPaused: boolean): Promise<void> {
   })
 }
 
+/** Changes how long the standby lets a statement run that keeps it from replaying the log. */
+async function setConflictDelay(change: string): Promise<void> {
+  await pair.standby.query(`alter system ${change}`)
+  await pair.standby.query('select pg_reload_conf()')
+}
+
 /** A balancer whose first connection leads to the first of these servers, and all others to the last. */
-async function startPortOf(targets: [string, string]) {
+async function startSwitchingBalancer(targets: [string, string]) {
   const sockets: Socket[] = []
   const server = createServer((client) => {
     const target = new URL(targets[sockets.length === 0 ? 0 : 1])
@@ -198,8 +204,7 @@ describe('reads on a standby', () => {
   })
 
   it('are answered by the primary when the standby ends a statement that conflicts with the log', async () => {
-    await pair.standby.query("alter system set max_standby_streaming_delay = '0'")
-    await pair.standby.query('select pg_reload_conf()')
+    await setConflictDelay("set max_standby_streaming_delay = '0'")
     const registry = new Registry()
     const { reads, close } = await openOwnReads(pair.standby.connectionString, registry)
     const answers: { is_standby: boolean }[][] = []
@@ -227,13 +232,14 @@ describe('reads on a standby', () => {
     expect(answers.at(-1)).toMatchObject([{ is_standby: false }])
     expect(await registry.getSingleMetricAsString('guiche_standby_reads_total')).toContain('{outcome="conflict"} 1')
     await close()
+    await setConflictDelay('reset max_standby_streaming_delay')
   })
 
   it('are not answered by a server that is behind when a balancer leads the next connection to it', async () => {
     await untilRead('standby')
     await setReplay(true)
     const id = await create()
-    const balancer = await startPortOf([pair.primary, pair.standby.connectionString])
+    const balancer = await startSwitchingBalancer([pair.primary, pair.standby.connectionString])
     const { reads, close } = await openOwnReads(balancer.connectionString)
     // It occupies the first connection, which leads to a server that has everything.
     const first = reads.query(sql`select pg_sleep(2)`)
@@ -246,7 +252,7 @@ describe('reads on a standby', () => {
     await setReplay(false)
   })
 
-  it('are never answered by a copy that was promoted', async () => {
+  it('are never answered by a standby that was promoted', async () => {
     await untilRead('standby')
     await pair.standby.query('select pg_promote()')
     const before = await outcomes()
@@ -272,11 +278,12 @@ describe('DATABASE_READ_URL', () => {
   it.each([
     ['the primary', () => pair.primary, 'DATABASE_READ_URL leads to the primary: it answers all reads'],
     [
-      'nobody yet',
+      'a server that does not run yet',
       () => 'postgres://guiche@127.0.0.1:1/guiche',
       'the standby of DATABASE_READ_URL is away: the primary answers reads',
     ],
   ])('may lead to %s', async (_, address, warning) => {
+    lines.length = 0
     const { reads, close } = await openOwnReads(address())
     expect(await reads.query(sql`select 1 as one`)).toEqual([{ one: 1 }])
     await close()
