@@ -9,6 +9,7 @@ import { eventually } from '../support/webhooks.ts'
 import {
   act,
   balanceChanges,
+  countPayouts,
   expectLedgerConsistent,
   fetchWithdrawal,
   fund,
@@ -123,10 +124,15 @@ it('a withdrawal is not approved when it is not pending review, nor when it does
 it('a withdrawal ends in exactly one way when it is approved, rejected and canceled concurrently', async () => {
   for (let round = 0; round < 10; round++) {
     const id = await withdraw(service, { amount: 40_000 + round })
-    const outcomes = await Promise.allSettled([approve(id), reject(id), act(service, id, 'cancel')])
-    expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true)
+    const attempts = [approve(id), reject(id), act(service, id, 'cancel')] as const
+    const [approval, rejection, cancel] = await Promise.allSettled(attempts)
     await eventually(async () =>
       ['PROCESSED', 'REJECTED', 'CANCELED'].includes((await fetchWithdrawal(service, id)).status),
     )
+    const { status } = await fetchWithdrawal(service, id)
+    expect(rejection.status === 'fulfilled').toBe(status === 'REJECTED')
+    expect(cancel).toMatchObject({ value: { status: status === 'CANCELED' ? 200 : 422 } })
+    if (status === 'PROCESSED') expect(approval.status).toBe('fulfilled')
+    expect(await countPayouts(service.db, id)).toBe(status === 'PROCESSED' ? 1 : 0)
   }
 })

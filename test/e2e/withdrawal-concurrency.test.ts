@@ -149,8 +149,11 @@ describe('a cancel', () => {
       const pixKey = { key: randomUUID(), type: 'EVP' }
       await withdraw(service, { pixKey })
       const id = await withdraw(service, { pixKey })
-      await Promise.all([act(service, id, 'confirm'), act(service, id, 'cancel')])
+      const [, canceled] = await Promise.all([act(service, id, 'confirm'), act(service, id, 'cancel')])
       await eventually(async () => ['CANCELED', 'PROCESSED'].includes((await fetchWithdrawal(service, id)).status))
+      const { status } = await fetchWithdrawal(service, id)
+      expect(canceled.status).toBe(status === 'CANCELED' ? 200 : 422)
+      expect(await countPayouts(service.db, id)).toBe(status === 'CANCELED' ? 0 : 1)
     }
   })
 })
