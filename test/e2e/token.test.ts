@@ -52,7 +52,7 @@ describe('a token is issued', () => {
     for (const method of ['POST', 'GET']) expect((await send({ method, form: credentials() })).status).toBe(200)
   })
 
-  it('to HTTP Basic, by POST with and without a form, and by GET without a body', async () => {
+  it('for credentials in HTTP Basic, by POST with and without a form, and by GET without a body', async () => {
     const headers = basic(shop.clientId, shop.clientSecret)
     expect((await send({ headers, form: { grant_type: 'client_credentials' } })).status).toBe(200)
     expect((await send({ headers })).status).toBe(200)
@@ -60,7 +60,7 @@ describe('a token is issued', () => {
     expect((await send({ headers, form: { client_id: shop.clientId } })).status).toBe(200)
   })
 
-  it('to unusual characters in HTTP Basic, which are form-encoded inside it', async () => {
+  it('for credentials of unusual characters, which HTTP Basic has form-encoded', async () => {
     const odd = await registerShop(service, { clientId: 'shop: 100%+é@example.com/ü' })
     expect((await send({ headers: basic(encodeForm(odd.clientId), encodeForm(odd.clientSecret)) })).status).toBe(200)
     expect(
@@ -85,7 +85,7 @@ describe('a token is issued', () => {
       expect((await send({ form: credentials({ scope }) })).body.scope).toBe('transaction.read,transaction.write')
   })
 
-  it('with a subset of the scopes, by space, by comma, and each once', async () => {
+  it('with the scopes that are requested, separated by spaces or commas, and each once', async () => {
     const scopeOf = async (scope: string) => (await send({ form: credentials({ scope }) })).body.scope
     expect(await scopeOf('transaction.read')).toBe('transaction.read')
     expect(await scopeOf('transaction.write transaction.read')).toBe('transaction.write,transaction.read')
@@ -203,7 +203,7 @@ describe('400 is answered', () => {
     )
   })
 
-  it('to credentials in the address, even valid ones, since logs have them by now', async () => {
+  it('to credentials in the URL, even valid ones, since logs may already have them', async () => {
     const query = new URLSearchParams(credentials()).toString()
     for (const method of ['POST', 'GET']) {
       const answer = await send({ method, path: `/auth/token?${query}` })
@@ -264,8 +264,8 @@ describe('401 is answered', () => {
     expectRefusal(unknown, 401, 'invalid_client')
     expect(wrong.text).toBe(unknown.text)
     expect(wrong.headers['www-authenticate']).toBeUndefined()
-    const volatile = ({ date: _date, 'x-request-id': _id, ...headers }: TokenAnswer['headers']) => headers
-    expect(volatile(wrong.headers)).toEqual(volatile(unknown.headers))
+    const withoutChanging = ({ date: _date, 'x-request-id': _id, ...headers }: TokenAnswer['headers']) => headers
+    expect(withoutChanging(wrong.headers)).toEqual(withoutChanging(unknown.headers))
   })
 
   it('with a challenge to HTTP Basic', async () => {
@@ -286,18 +286,10 @@ describe('401 is answered', () => {
     ])
       expectRefusal(await send({ form: credentials({ client_secret }) }), 401, 'invalid_client')
   })
-
-  it('to an unknown client and to a wrong secret in the same words', async () => {
-    const unknown = await send({ form: credentials({ client_id: 'gc_000000000000000000000000' }) })
-    const wrong = await send({ form: credentials({ client_secret: 'a'.repeat(43) }) })
-    expectRefusal(unknown, 401, 'invalid_client')
-    expect(unknown.body).toEqual(wrong.body)
-    expect(unknown.headers['www-authenticate']).toBe(wrong.headers['www-authenticate'])
-  })
 })
 
 describe('405 and 413', () => {
-  it('names the allowed methods to any other method', async () => {
+  it('names the allowed methods when another one is used', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']) {
       const answer = await send({ method })
       expect(answer.status).toBe(405)
