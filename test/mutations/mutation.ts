@@ -7,7 +7,7 @@ export const edit = (file: string, from: string, to: string): Edit => ({ file, f
 /** The test that must catch a mutation, unless the mutation names another one. */
 export const modelTest = 'test/model/model.test.ts'
 export const severalAcquirersTest = 'test/e2e/several-acquirers-money.test.ts'
-export const payoutsElsewhereTest = 'test/e2e/payouts-elsewhere.test.ts'
+export const payoutsPspIdsTest = 'test/e2e/payouts-psp-ids.test.ts'
 export const reconciliationTest = 'src/reconciliation/classes.test.ts'
 export const twoPersonsTest = 'test/e2e/two-persons.test.ts'
 export const feedTest = 'src/webhooks/feed.test.ts'

@@ -1,5 +1,5 @@
 import { edgeMutations } from './edge-mutations.ts'
-import { edit, type Mutation, payoutsElsewhereTest, reconciliationTest, severalAcquirersTest } from './mutation.ts'
+import { edit, type Mutation, payoutsPspIdsTest, reconciliationTest, severalAcquirersTest } from './mutation.ts'
 
 /** Faults, each of which a test must catch: those in the handling of money, and those of edge-mutations.ts. */
 export const mutations: Mutation[] = [
@@ -178,12 +178,12 @@ export const mutations: Mutation[] = [
         'reference = prepared.reference',
       ),
     ],
-    caughtBy: payoutsElsewhereTest,
+    caughtBy: payoutsPspIdsTest,
   },
   {
     name: 'each request to Inter for a payout has another key',
     edits: [edit('src/acquirers/bacen/payout-inter.ts', 'toUuid(payoutId) },', 'crypto.randomUUID() },')],
-    caughtBy: payoutsElsewhereTest,
+    caughtBy: payoutsPspIdsTest,
   },
   {
     name: 'the refusal of a repeat counts at Inter although the first answer was lost',
@@ -194,7 +194,7 @@ export const mutations: Mutation[] = [
         'if (!answer.ok && !answer.status)',
       ),
     ],
-    caughtBy: payoutsElsewhereTest,
+    caughtBy: payoutsPspIdsTest,
   },
   {
     name: 'the payout is sent to the bank before PROCESSING is committed',

@@ -1,4 +1,4 @@
-import { edit, feedTest, jobsTest, type Mutation, payoutsElsewhereTest } from './mutation.ts'
+import { edit, feedTest, jobsTest, type Mutation, payoutsPspIdsTest } from './mutation.ts'
 
 const sandboxTest = 'test/e2e/sandbox-controls.test.ts'
 
@@ -49,7 +49,7 @@ export const operationMutations: Mutation[] = [
       ),
       edit('src/acquirers/bacen/payout-sicoob.ts', '{ reference, isReferenceLost }', '{ reference, payoutId }'),
     ],
-    caughtBy: payoutsElsewhereTest,
+    caughtBy: payoutsPspIdsTest,
   },
   {
     name: 'a return is sent although its payment is disputed',

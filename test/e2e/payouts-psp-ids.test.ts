@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { refusedPayoutAmount } from '../../simulator/payouts.ts'
 import { type Exchange, recordExchanges } from '../../src/acquirers/record.ts'
 import { sql } from '../../src/db/sql.ts'
 import { insertExchanges } from '../../src/exchanges/store.ts'
@@ -63,14 +64,14 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
       () => countRequests(what) >= count,
       () => `${what} was requested ${countRequests(what)} times: ${psp.requests.join()}`,
     )
-  const find = async (ms = 30_000) => {
+  const check = async (ms = 30_000) => {
     clock.advance(ms)
     await gateway.runJob('withdrawals.check')
   }
   const until = async (id: string, status: string) => {
     let now = await get(id)
-    for (let finds = 0; now.status !== status && finds < 200; finds++) {
-      await find()
+    for (let checks = 0; now.status !== status && checks < 200; checks++) {
+      await check()
       now = await get(id)
     }
     expect(now.status, JSON.stringify(now)).toBe(status)
@@ -108,14 +109,15 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     expect(await gateway.db.query(sql`select check_at from withdrawals where id = ${id}`)).toEqual([{ check_at: null }])
   })
 
-  it('that the PSP refuses immediately fail, and the money is available again', async () => {
+  it('fail when the PSP refuses them immediately, and the money is available again', async () => {
     const available = await gateway.available()
-    const id = await withdraw({ amount: 900_090 })
+    const id = await withdraw({ amount: refusedPayoutAmount })
     expect(await until(id, 'FAILED')).toMatchObject({ errorMessage: expect.stringContaining('Valor recusado') })
     expect(await gateway.available()).toBe(available)
   })
 
-  it('that a bank rejects later fail with its reason', async () => {
+  it('fail with the reason when a bank rejects them later', async () => {
+    // The simulated bank rejects this amount.
     const id = await withdraw({ amount: 900_005 })
     expect((await until(id, 'FAILED')).errorMessage).toMatch(/\([A-Z]{2}\d{2}\)|\((DUPL|FRAD)\)/)
   })
@@ -127,8 +129,8 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     await untilRequested(moneyOut[name])
     expect((await get(id)).status).toBe('PROCESSING')
     setBehaviour(psp, 'down', queries[name])
-    await find()
-    await find()
+    await check()
+    await check()
     expect((await get(id)).status).toBe('PROCESSING')
     setBehaviour(psp, 'well')
     await until(id, 'PROCESSED')
@@ -142,7 +144,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     psp.behaviour = ({ path }) => (/\/(pix|pagamentos)/.test(path) ? (random.pick(behaviours) ?? 'well') : 'well')
     const ids = await Promise.all(Array.from({ length: 40 }, async () => await withdraw()))
     const isSettled = async () => (await Promise.all(ids.map(get))).every(({ status }) => status === 'PROCESSED')
-    for (let finds = 0; !(await isSettled()) && finds < 100; finds++) await find()
+    for (let checks = 0; !(await isSettled()) && checks < 100; checks++) await check()
     expect(await isSettled()).toBe(true)
     expect((await made()) - before).toBe(ids.length)
   })
@@ -176,21 +178,21 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     const id = await withdraw()
     await untilRequested(moneyOut.inter)
     setBehaviour(psp, 'refuses', moneyOut.inter)
-    for (let finds = 0; finds < 30; finds++) await find()
+    for (let checks = 0; checks < 30; checks++) await check()
     expect(countRequests(moneyOut.inter)).toBeGreaterThan(1)
     expect((await get(id)).status).toBe('PROCESSING')
     setBehaviour(psp, 'well')
     await until(id, 'PROCESSED')
   })
 
-  it.runIf(name === 'inter')('are not requested again once the PSP may have forgotten the key', async () => {
+  it.runIf(name === 'inter')('are not requested again once the idempotency key may have expired', async () => {
     setBehaviour(psp, 'lost', moneyOut.inter)
     const id = await withdraw()
     await untilRequested(moneyOut.inter)
     setBehaviour(psp, 'well')
     psp.requests = []
     clock.advance(61 * 60_000)
-    for (let finds = 0; finds < 5; finds++) await find(10 * 60_000)
+    for (let checks = 0; checks < 5; checks++) await check(10 * 60_000)
     expect(countRequests(moneyOut.inter)).toBe(0)
     expect((await get(id)).status).toBe('PROCESSING')
   })
@@ -203,7 +205,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
       const id = await withdraw()
       await eventually(() => last(id) !== undefined)
       setBehaviour(psp, 'refuses', moneyOut.inter)
-      await find()
+      await check()
       return id
     }
     const available = await gateway.available()
@@ -214,7 +216,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     await expect(propose(unsent, null)).rejects.toThrow(/still queries the acquirer/)
     const now = clock.now()
     const areQueried = () => [sent, unsent].every((id) => (last(id)?.at ?? 0) > now)
-    for (let finds = 0; !areQueried() && finds < 20; finds++) await find()
+    for (let checks = 0; !areQueried() && checks < 20; checks++) await check()
     await insertExchanges(gateway.db, exchanges)
     const before = newEndToEndId({ ispb: '00416968', at: new Date(clock.now().getTime() - 24 * 60 * 60_000) })
     for (const other of ['E1', before]) await expect(propose(sent, other)).rejects.toThrow(/endToEndId must be/)
@@ -246,7 +248,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     try {
       const frozenAt = clock.now().getTime()
       const isTooLate = ({ recordId, at }: Exchange) => recordId === id && at.getTime() > frozenAt + 2 * 60 * 60_000
-      for (let finds = 0; !exchanges.some(isTooLate) && finds < 200; finds++) await find(5 * 60_000)
+      for (let checks = 0; !exchanges.some(isTooLate) && checks < 200; checks++) await check(5 * 60_000)
       await insertExchanges(gateway.db, exchanges)
       await approve((await propose(id, null)).id, 'cli:rui')
       expect(await get(id)).toMatchObject({ status: 'FAILED', errorMessage: 'not in the statement' })
@@ -255,7 +257,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     }
   })
 
-  it.runIf(name === 'sicoob')('wait for two persons when the database has lost the id of a confirmed one', async () => {
+  it.runIf(name === 'sicoob')('wait for two persons when the database lost the id of a confirmed payout', async () => {
     const before = await made()
     setBehaviour(psp, 'lost', moneyOut.sicoob)
     const [sent, unsent] = [await withdraw(), await withdraw()]
@@ -267,12 +269,13 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     })
     setBehaviour(psp, 'well')
     const lostAt = clock.now().getTime()
-    for (let finds = 0; finds < 10; finds++) await find()
+    for (let checks = 0; checks < 10; checks++) await check()
     await insertExchanges(gateway.db, exchanges)
     await expect(propose(sent, endToEndId)).rejects.toThrow(/still queries the acquirer/)
     const isQueriedLate = (id: string) =>
       exchanges.some(({ recordId, at }) => recordId === id && at.getTime() > lostAt + 2 * 60 * 60_000)
-    for (let finds = 0; !(isQueriedLate(sent) && isQueriedLate(unsent)) && finds < 200; finds++) await find(5 * 60_000)
+    for (let checks = 0; !(isQueriedLate(sent) && isQueriedLate(unsent)) && checks < 200; checks++)
+      await check(5 * 60_000)
     await insertExchanges(gateway.db, exchanges)
     expect([(await made()) - before, (await get(sent)).status]).toEqual([2, 'PROCESSING'])
     for (const [id, seen] of [
@@ -283,12 +286,12 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     expect(await get(sent)).toMatchObject({ status: 'PROCESSED', endToEnd: endToEndId })
     expect(await get(unsent)).toMatchObject({ status: 'FAILED', errorMessage: 'not in the statement' })
     expect(await reconcileAll()).toEqual([])
-    // One that was requested later is prepared and sent as usual.
+    // A withdrawal that is requested later is prepared and sent as usual.
     await until(await withdraw(), 'PROCESSED')
     expect((await made()) - before).toBe(3)
   })
 
-  it.runIf(name === 'sicoob')('have one id, even when starting them is tried more than once', async () => {
+  it.runIf(name === 'sicoob')('have one id, even when they are started again after a lost answer', async () => {
     const begin = 'POST /pix-pagamentos/v2/pagamentos'
     const before = await made()
     psp.behaviour = ({ method, path }) => (`${method} ${path}` === begin ? 'lost' : 'well')
