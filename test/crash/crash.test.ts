@@ -12,7 +12,7 @@ import {
 } from '../support/process.ts'
 import { createRandom, lengthOf } from '../support/random.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
-import { findBrokenPromises, type Observation } from './observation.ts'
+import { findBrokenGuarantees, type Observation } from './observation.ts'
 import { fetchSandboxToken, observe, openShops } from './shops.ts'
 
 const shopsCount = 6
@@ -30,7 +30,7 @@ it('keeps every guarantee while one process or several are killed in turn, with 
     processesOf: (start) => (start % 2) + 1,
   })
   expect(surprises).toEqual([])
-  expect(findBrokenPromises(observation)).toEqual([])
+  expect(findBrokenGuarantees(observation)).toEqual([])
   // The test proves something only if there was data to lose.
   expect(observation.acknowledged.length).toBeGreaterThan(9)
   expect(observation.paid.length).toBeGreaterThan(6)
@@ -44,7 +44,7 @@ it('keeps every guarantee while it is killed repeatedly, on a separate PostgreSQ
     databaseUrl: database.connectionString,
   })
   expect(surprises).toEqual([])
-  expect(findBrokenPromises(observation)).toEqual([])
+  expect(findBrokenGuarantees(observation)).toEqual([])
   expect(observation.acknowledged.length).toBeGreaterThan(9)
 }, 900_000)
 
@@ -68,7 +68,7 @@ it('would detect a service that acknowledges before it commits', async () => {
   const database = await createTestDatabase()
   cleanups.push(database.drop)
   const { observation } = await crash({ rounds: 1, databaseUrl: database.connectionString, build, quietMaxMs: 1_000 })
-  expect(findBrokenPromises(observation).join('\n')).toMatch(/is lost/)
+  expect(findBrokenGuarantees(observation).join('\n')).toMatch(/is lost/)
 }, 900_000)
 
 type Options = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findBrokenPromises, type Observation } from './observation.ts'
+import { findBrokenGuarantees, type Observation } from './observation.ts'
 
 /** All guarantees kept: one paid transaction with a repeated delivery, and one unpaid. */
 const kept: Observation = {
@@ -39,7 +39,7 @@ const kept: Observation = {
 }
 
 it('finds nothing when every guarantee was kept', () => {
-  expect(findBrokenPromises(kept)).toEqual([])
+  expect(findBrokenGuarantees(kept)).toEqual([])
 })
 
 const faults: [string, (changed: Observation) => void, string][] = [
@@ -95,7 +95,7 @@ const faults: [string, (changed: Observation) => void, string][] = [
 it.each(faults)('detects %s', (_, change, fault) => {
   const changed = structuredClone(kept)
   change(changed)
-  expect(findBrokenPromises(changed).join('\n')).toContain(fault)
+  expect(findBrokenGuarantees(changed).join('\n')).toContain(fault)
 })
 
 const twin = structuredClone(kept.found[1]) as Observation['found'][number]

@@ -22,7 +22,7 @@ export type Found = {
 }
 
 /** Every broken guarantee as a sentence; none when all were kept. */
-export function findBrokenPromises(observation: Observation): string[] {
+export function findBrokenGuarantees(observation: Observation): string[] {
   const found = new Map(observation.found.map((transaction) => [transaction.id, transaction]))
   return [
     ...findLost(observation, found),

@@ -72,7 +72,7 @@ describe('the branding of a merchant', () => {
     expect((await fetch(new URL(path, url))).status).toBe(404)
   })
 
-  it('is refused with every field that cannot be used, and nothing of it is saved', async () => {
+  it('is refused with a list of every field that is not valid, and nothing of it is saved', async () => {
     await change({ color: '#0055aa' })
     const { status, body } = await change({
       ...{ color: 'red', shopUrl: 'http://loja.example', logo: Buffer.from('<svg/>').toString('base64') },
@@ -229,13 +229,14 @@ describe('the receipt', () => {
     await untilWithdrawal(service, withdrawal, 'REFUNDED')
     const returned = await read(`withdrawal/${withdrawal}`)
     for (const part of ['Devolvido pelo recebedor', '3,45']) expect(returned.text).toContain(part)
+    // The simulated bank rejects this amount.
     const failed = await withdraw(service, { amount: 900_005 })
     await untilWithdrawal(service, failed, 'FAILED')
     expect((await read(`withdrawal/${failed}`)).status).toBe(404)
   })
 })
 
-it('has a script of less than 3 kB for shops, which every site may load', async () => {
+it('the payment page has a script of less than 3 kB for shops, which every site may load', async () => {
   const answer = await fetch(`${service.baseUrl}/pay/embed.js`)
   expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
   expect(answer.headers.get('cross-origin-resource-policy')).toBe('cross-origin')

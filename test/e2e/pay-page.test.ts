@@ -1,6 +1,7 @@
 import jsQR from 'jsqr'
 import { PNG } from 'pngjs'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { lateAmount, refusedAmount } from '../../simulator/charges.ts'
 import { toTxid } from '../../src/pix/ids.ts'
 import { manualClock } from '../support/clock.ts'
 import { returnUnannounced } from '../support/disputes.ts'
@@ -15,7 +16,7 @@ let unanswered: Promise<string>
 beforeAll(async () => {
   service = await startTestService()
   // The service waits ten seconds for its acquirer's answer: the other tests run in the meantime.
-  unanswered = chargeWithFault(5_040_504)
+  unanswered = chargeWithFault(lateAmount)
 })
 afterAll(async () => {
   await service.stop()
@@ -110,7 +111,7 @@ describe('the page', () => {
   })
 
   it('shows for a charge without a code whether there will be one', async () => {
-    const refused = await linkOf(await chargeWithFault(4_220_422))
+    const refused = await linkOf(await chargeWithFault(refusedAmount))
     expect(refused.expiresAt).toBeNull()
     expect(stateOf((await open(refused.url)).text)).toBe('failed')
     const pending = await linkOf(await unanswered)
@@ -200,7 +201,7 @@ describe('the page', () => {
 })
 
 describe('a wrong token', () => {
-  it('gives a page that says so, and is limited after many from one address', async () => {
+  it('gives a page that says so, and many from one address are limited', async () => {
     const own = await startTestService({ environment: { TRUST_PROXY: '127.0.0.1' } })
     const { url } = await linkOf((await charge(own)).id, own)
     const from = { 'x-forwarded-for': '203.0.113.9' }

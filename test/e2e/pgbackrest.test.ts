@@ -89,13 +89,13 @@ it.skipIf(reason !== null)(
     const urlOf = (name: string) => `postgres://postgres@127.0.0.1:${port}/${name}`
     const admin = connect({ connectionString: urlOf('postgres'), connectionsMax: 1, waitMs: 500, onError: () => {} })
     cleanups.push(async () => await admin.pool.end())
-    const accepts = async () =>
+    const isReady = async () =>
       await admin.query<{ isReady: boolean }>(sql`select not pg_is_in_recovery() as "isReady"`).then(
         ([row]) => row?.isReady === true,
         () => false,
       )
     const first = await startPostgres()
-    await eventually(accepts)
+    await eventually(isReady)
     await admin.query(raw('create database guiche'))
 
     const receiver = await startTestReceiver()
@@ -140,7 +140,7 @@ it.skipIf(reason !== null)(
     )
     const late = await sell('late', 3)
     await close(service)
-    // The archive has all of it once this segment is there: `archive_timeout` sees to that otherwise.
+    // Everything is archived once this segment is. Without the switch, `archive_timeout` would end the segment later.
     const [{ name } = { name: '' }] = await admin.query<{ name: string }>(
       sql`select pg_walfile_name(pg_switch_wal()) as name`,
     )
@@ -154,7 +154,7 @@ it.skipIf(reason !== null)(
 
     await run(recipe.restore(moment))
     await startPostgres()
-    await eventually(accepts)
+    await eventually(isReady)
     const commands = await openCommandLine({
       connectionString: urlOf('guiche'),
       environment: { DATA_DIR: serviceData },

@@ -26,7 +26,7 @@ afterAll(async () => await network.stop())
 const put = ['PUT', '/devolucao/'] as const
 const get = ['GET', '/devolucao/'] as const
 
-/** Advances the clock to each query about open refunds, as often as necessary. */
+/** Advances the clock and runs the check of open refunds, until the condition holds. */
 async function checkUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
   await eventually(async () => {
     network.service.clock.advance(60_000)
@@ -125,7 +125,7 @@ describe('a refund whose outcome is unknown', () => {
 })
 
 describe('during a payout freeze', () => {
-  it('no refund is accepted, no key is used, and a replay is answered', async () => {
+  it('no refund is accepted, no idempotency key is used, and a repeated request has its first answer', async () => {
     const [one, other] = [await payOne(network.service), await payOne(network.service)]
     const body = { idempotencyKey: randomUUID() }
     const first = await requestRefund(network.service, one.id, body)
@@ -160,7 +160,7 @@ describe('during a payout freeze', () => {
     expect(await returnsOf(bank, endToEnd)).toHaveLength(1)
   })
 
-  it('one that was sent before is posted anyway', async () => {
+  it('a refund that was sent before is posted anyway', async () => {
     const { service } = network
     const { id } = await payOne(service)
     network.disturb(...put, 'time_out_after')

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { refusedReturnAmount, rejectedReturnAmount, slowReturnAmount } from '../../simulator/returns.ts'
 import { sql } from '../../src/db/sql.ts'
 import { refundsMax } from '../../src/transactions/refund/refund.ts'
 import { charge, eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
@@ -155,10 +156,10 @@ describe('a refund is refused', () => {
     expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope'])
   })
 
-  it('for one that is not paid, is refunded, or has a refund in process', async () => {
+  it('for a transaction that is not paid, is refunded, or has a refund in process', async () => {
     const unpaid = await charge(service)
     expect(await refusedWith(unpaid.id)).toEqual(['refund_not_possible', 'status not_paid'])
-    const { id } = await payOne(service, 800_002)
+    const { id } = await payOne(service, slowReturnAmount)
     const slow = await refund(service, id)
     await untilSent(service, slow)
     expect(await refusedWith(id)).toEqual(['refund_not_possible', 'status refund_in_progress'])
@@ -207,7 +208,7 @@ describe('a refund is refused', () => {
     await service.db.query(sql`delete from refunds where transaction_id = ${id} and idempotency_key like 'filler-%'`)
   })
 
-  it('from the ninety-first day on', async () => {
+  it('later than 90 days after the payment', async () => {
     const own = await startTestService()
     const [last, late] = [await payOne(own), await payOne(own)]
     own.clock.advance(90 * 86_400_000)
@@ -317,7 +318,7 @@ describe('the same key', () => {
 })
 
 describe('concurrently', () => {
-  it('of three refunds, two of which exceed what their transaction has left, one succeeds', async () => {
+  it('of three refunds, of which any two exceed the payment, one succeeds', async () => {
     const { id } = await payOne(service)
     const answers = await Promise.all([1, 2, 3].map(async () => await requestRefund(service, id, { amount: 600 })))
     expect(answers.map(({ status }) => `${status}`).sort()).toEqual(['201', '422', '422'])
@@ -339,8 +340,8 @@ describe('concurrently', () => {
 
 describe('the acquirer', () => {
   it.each([
-    ['refuses at once', 800_004],
-    ['takes it and then does not carry it out', 800_001],
+    ['refuses immediately', refusedReturnAmount],
+    ['takes it and then does not carry it out', rejectedReturnAmount],
   ])('%s: the money is released, and the transaction is PAID with the reason', async (_, amount) => {
     const { id, endToEnd } = await payOne(service, amount)
     const money = await balanceChanges(service, async () => {
@@ -360,7 +361,7 @@ describe('the acquirer', () => {
   })
 
   it('fails temporarily: the message says that the refund may be requested again', async () => {
-    const { id, endToEnd } = await payOne(service, 800_002)
+    const { id, endToEnd } = await payOne(service, slowReturnAmount)
     const refundId = await refund(service, id)
     await untilSent(service, refundId)
     await service.db.query(sql`
@@ -372,7 +373,7 @@ describe('the acquirer', () => {
   })
 
   it('takes long: the money stays reserved until the outcome is certain', async () => {
-    const { id } = await payOne(service, 800_002)
+    const { id } = await payOne(service, slowReturnAmount)
     const before = await balancesOf(service)
     const refundId = await refund(service, id)
     await untilSent(service, refundId)
@@ -382,8 +383,8 @@ describe('the acquirer', () => {
     }
     expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PROCESSING_REFUND', amountRefunded: 0 })
     expect(await balancesOf(service)).toMatchObject({
-      available: before.available - 800_002,
-      reserved: before.reserved + 800_002,
+      available: before.available - slowReturnAmount,
+      reserved: before.reserved + slowReturnAmount,
     })
     service.clock.advance(700_000)
     await service.runJob('transactions.check-refunds')

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { refusedAmount } from '../../simulator/charges.ts'
+import { slowPayoutAmount } from '../../simulator/payouts.ts'
+import { slowReturnAmount } from '../../simulator/returns.ts'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { sql } from '../../src/db/sql.ts'
@@ -126,12 +129,13 @@ describe.each([
     }
   })
 
-  it('refuses an unknown control', async () => {
+  it('refuses an invalid request, and one without a token', async () => {
     expect((await control('/sandbox/infraction', { endToEnd: 1 })).status).toBe(422)
     expect((await control('/sandbox/infraction/x/ponder')).status).toBe(422)
     expect((await control('/sandbox/return', { endToEnd: 'E1', amount: 0 })).status).toBe(422)
     expect((await service.call('/sandbox/return', { body: { endToEnd: 'E1' }, token: null })).status).toBe(401)
   })
+
   describe('the clock', () => {
     type Advanced = { offsetSeconds: number; due: Record<string, number> }
     type Shown = { status: string; errorMessage: string | null; pixResponse: { uri: string; expirationDate: string } }
@@ -182,12 +186,14 @@ describe.each([
       await advance(60)
       const rows = await service.db.query(sql`select pix_expires_at as expiry from transactions where id = ${id}`)
       expect(rows).toEqual([{ expiry: null }])
+      // Its first event exists already: a check would fail to insert it again.
+      await service.db.query(sql`update transactions set check_at = null where id = ${id}`)
     })
 
-    it('plays the whole schedule of a webhook that nobody takes', async () => {
+    it('makes every attempt of a webhook that its receiver never accepts', async () => {
       const receiver = await startTestReceiver((response) => response.writeHead(500).end())
       // Refused by the acquirer: no later event starts its schedule again.
-      const refused = { body: smallestTransaction({ amount: 4_220_422, webhookUrl: receiver.url }) }
+      const refused = { body: smallestTransaction({ amount: refusedAmount, webhookUrl: receiver.url }) }
       const { transactionId: id } = (await service.call<{ transactionId: string }>('/transaction', refused)).body
       await receiver.until(1)
       type Listed = { data: { state: string; nextAttemptAt: string | null; attempts: { startedAt: string }[] }[] }
@@ -208,16 +214,16 @@ describe.each([
       await receiver.stop()
     })
 
-    it('brings what the bank does later: payments, refunds, withdrawals and disputes', async () => {
+    it('makes happen what the bank does later: payments, refunds and withdrawals', async () => {
       await earn()
       const slow = await create()
       await control('/sandbox/payment', { uri: slow.pixResponse.uri, behaviour: 'slow' })
-      const refunded = await create({ amount: 800_002 })
+      const refunded = await create({ amount: slowReturnAmount })
       await control('/sandbox/payment', { uri: refunded.pixResponse.uri })
       await untilStatus(`/transaction/${refunded.id}`, 'PAID')
       await control(`/transaction/${refunded.id}/refund`, { idempotencyKey: 'slow-refund' })
       const withdrawal = await control('/withdrawal', {
-        ...{ amount: 900_091, method: 'PIX', pixKey: { key: 'maria@example.com', type: 'EMAIL' } },
+        ...{ amount: slowPayoutAmount, method: 'PIX', pixKey: { key: 'maria@example.com', type: 'EMAIL' } },
         idempotencyKey: 'slow-withdrawal',
       })
       const expected = [
@@ -236,7 +242,7 @@ describe.each([
       expect(sum).toEqual({ payments: 1, refunds: 1, withdrawals: 1 })
     })
 
-    it('brings a dispute, and its deadline closer', async () => {
+    it('makes a later dispute happen, and moves its deadline closer', async () => {
       const { id, pixResponse } = await create()
       await control('/sandbox/payment', { uri: pixResponse.uri, behaviour: 'contested' })
       await untilStatus(`/transaction/${id}`, 'PAID')
@@ -251,10 +257,10 @@ describe.each([
       })
     })
 
-    it('leaves a check alone that may be in progress', async () => {
+    it('does not change the time of a check that may be in progress', async () => {
       await earn()
       const { body } = await control('/withdrawal', {
-        ...{ amount: 900_091, method: 'PIX', pixKey: { key: 'jose@example.com', type: 'EMAIL' } },
+        ...{ amount: slowPayoutAmount, method: 'PIX', pixKey: { key: 'jose@example.com', type: 'EMAIL' } },
         idempotencyKey: 'withdrawal-in-progress',
       })
       const id = String(body.id)
@@ -273,7 +279,7 @@ describe.each([
       expect(await checkedAfter(300)).toBe(250)
     })
 
-    it('refuses to go back, further than 90 days, and without the scope', async () => {
+    it('refuses to go back or further than 90 days, and a token without the scope', async () => {
       for (const advanceSeconds of [0, -1, 1.5, 90 * day + 1])
         expect((await control('/sandbox/clock', { advanceSeconds })).status).toBe(422)
       await advance(90 * day)

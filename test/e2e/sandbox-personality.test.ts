@@ -117,7 +117,7 @@ describe.each([
     expect(await truthOf(id)).toHaveLength(1)
   })
 
-  it('refuses an unknown behaviour or fault profile by name', async () => {
+  it('refuses an unknown behaviour or fault profile, and names the field', async () => {
     const { service } = opened
     const { uri } = await charge(service)
     const requested = async (path: string, body: object) => refusedFields(await service.call(path, { body }))

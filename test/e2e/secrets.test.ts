@@ -18,6 +18,8 @@ import { registerShop, requestToken, type Shop } from '../support/token.ts'
 
 const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
+/** Longer than a process waits before it reloads the signing keys. */
+const reloadMs = 550
 
 let service: TestService
 
@@ -81,11 +83,11 @@ describe("a client's secret", () => {
     const second = await rotate(shop)
     service.clock.advance(hourMs)
     const third = await rotate(shop)
-    const alive = async () =>
+    const statuses = async () =>
       await Promise.all([shop.clientSecret, second, third].map((secret) => statusWith(shop, secret)))
-    expect(await alive()).toEqual([401, 200, 200])
+    expect(await statuses()).toEqual([401, 200, 200])
     service.clock.advance(dayMs)
-    expect(await alive()).toEqual([401, 401, 200])
+    expect(await statuses()).toEqual([401, 401, 200])
   })
 
   it('can be ended immediately', async () => {
@@ -151,7 +153,7 @@ describe('the signing key of tokens', () => {
     const after = await fetchToken(later.baseUrl, shop)
     expect(decodeProtectedHeader(after).kid).toBe(newKid)
     expect(newKid).not.toBe(oldKid)
-    await sleepMs(550)
+    await sleepMs(reloadMs)
     for (const at of [old, later]) {
       // The first of them has not seen the new key yet.
       for (const token of [before, after]) expect((await at.call('/transaction', { token })).status).toBe(200)
@@ -163,7 +165,7 @@ describe('the signing key of tokens', () => {
     }
 
     clock.advance(2 * dayMs)
-    await sleepMs(550)
+    await sleepMs(reloadMs)
     const published = await later.call<{ keys: { kid: string }[] }>('/.well-known/jwks.json')
     expect(published.body.keys.map(({ kid }) => kid)).toEqual([newKid])
   })
@@ -213,7 +215,7 @@ describe('the signing key of tokens', () => {
       await reading.opened
       return rows as never
     }
-    await sleepMs(550)
+    await sleepMs(reloadMs)
     const unknown = ring.findKey('unknown')
     await reading.arrived
     committing.open()
@@ -331,7 +333,7 @@ describe('the key that encrypts stored secrets', () => {
     await database.drop()
   })
 
-  it('encrypts every column that the schema declares as sealed', async () => {
+  it('is replaced in every column whose name begins with `sealed`', async () => {
     const { rows } = await service.db.pool.query(
       `select table_name as "table", column_name as "column" from information_schema.columns
        where table_schema = 'public' and data_type = 'bytea' and column_name like 'sealed%' order by 1, 2`,

@@ -5,9 +5,9 @@ import { expectRefusal, requestToken } from '../support/token.ts'
 const wrong = { client_id: 'gc_unknown', client_secret: 'guess' }
 
 describe('the rate limit of the token endpoint', () => {
-  it('applies per address, returns what is left, and accepts requests again when it said', async () => {
+  it('applies per address, returns what is left, and accepts requests again after the time in Retry-After', async () => {
     const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2' } })
-    // The service's own test client has used the one token of the bucket: ⌈0.2 × 5⌉.
+    // One request at once is accepted, ⌈0.2 × 5⌉, and starting the test service used it.
     const refused = await requestToken(limited, { form: wrong })
     expectRefusal(refused, 429, 'rate_limited')
     expect(refused.headers['retry-after']).toBe('5')
@@ -28,7 +28,7 @@ describe('the rate limit of the token endpoint', () => {
     const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '1' } })
     const answers = []
     for (let i = 0; i < 6; i += 1) answers.push((await requestToken(limited, { form: i % 2 ? 'x' : wrong })).status)
-    // Five at once, of which the test client used one.
+    // Five requests at once are accepted, and starting the test service used one.
     expect(answers).toEqual([401, 400, 401, 400, 429, 429])
     await limited.stop()
   })
@@ -60,7 +60,7 @@ describe('the rate limit of the token endpoint', () => {
     const answers = []
     for (let count = 1; count <= 10; count += 1)
       answers.push(await requestToken(limited, { form, headers: { 'x-forwarded-for': `198.51.100.${count}` } }))
-    // Ten at once, of which the test client used one.
+    // Ten requests at once are accepted, and starting the test service used one.
     expect(answers.map(({ status }) => status)).toEqual([...Array(9).fill(200), 429])
     expect(answers.at(-1)?.headers.ratelimit).toBe('"token";r=4;t=0, "token-client";r=0;t=1')
     await limited.stop()

@@ -20,7 +20,7 @@ import {
   withRenewedToken,
 } from '../support/withdrawals.ts'
 
-// What one person of the operator must not achieve alone, with accounts and client secrets that they created.
+// One person of the operator must not move money alone, through accounts and client secrets that they created.
 
 const day = 24 * 60 * 60_000
 
@@ -61,7 +61,7 @@ async function post(person: Browser, path: string, body: object = {}) {
   return await person.call<Problem & { url: string; secret: string }>(`/dashboard/api${path}`, call)
 }
 
-async function acceptedLink(url: string, name?: string): Promise<void> {
+async function acceptLink(url: string, name?: string): Promise<void> {
   await acceptInvitation(service, url.split('/').at(-1) ?? '', { password, ...(name && { name }) })
 }
 
@@ -69,7 +69,7 @@ async function invitedBy(inviter: Person, email: string, role: string): Promise<
   const ofMerchant = role === 'owner' && { clientId: service.sandbox.clientId }
   const invited = await post(inviter, '/user', { email, role, ...ofMerchant })
   expect(invited.status, invited.text).toBe(201)
-  await acceptedLink(invited.body.url, 'Puppet')
+  await acceptLink(invited.body.url, 'Puppet')
   return await signedIn(email)
 }
 
@@ -101,14 +101,14 @@ async function approveByFinance(requested: Requested): Promise<void> {
   await untilWithdrawal(service, requested.id, 'PROCESSED')
 }
 
-it('accounts that lead back to one person approve nothing for each other, also after they reset each other', async () => {
+it('accounts that one person invited, directly or not, approve nothing for each other, also after they reset each other', async () => {
   const one = await invitedBy(admin, 'one@example.com', 'admin')
   const other = await invitedBy(admin, 'other@example.com', 'admin')
   for (const [resetting, reset] of [
     [one, other],
     [other, one],
   ] as const)
-    await acceptedLink((await post(await signedIn(resetting.email), `/user/${reset.id}/reset`)).body.url)
+    await acceptLink((await post(await signedIn(resetting.email), `/user/${reset.id}/reset`)).body.url)
   await passDays(2)
   const [first, second] = [await signedIn(one.email), await signedIn(other.email)]
   const third = await invitedBy(first, 'third@example.com', 'finance')
@@ -144,7 +144,7 @@ it('the owner whom an operator invited needs a second person for a day, and neve
   await passDays(2)
   expect((await requestAs(await signedIn(clerk.email), 7_005)).hold).toBe(undefined)
   // A reset by the operator starts the day again, also for an account that depended on the operator before.
-  await acceptedLink((await post(admin, `/user/${clerk.id}/reset`)).body.url)
+  await acceptLink((await post(admin, `/user/${clerk.id}/reset`)).body.url)
   expect((await requestAs(await signedIn(clerk.email), 7_006)).hold).toBe('approval')
   const later = await requestWith(secret, 7_002)
   expect([later.hold, (await requestAs(await signedIn(owner.email), 7_003)).hold]).toEqual([undefined, undefined])

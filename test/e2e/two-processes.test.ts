@@ -5,7 +5,7 @@ import { request } from 'undici'
 import { afterAll, expect, inject, it } from 'vitest'
 import { raw, sql } from '../../src/db/sql.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
-import { type Found, findBrokenPromises } from '../crash/observation.ts'
+import { type Found, findBrokenGuarantees } from '../crash/observation.ts'
 import { fetchAll, fetchSandboxToken, observe, openShops } from '../crash/shops.ts'
 import { startBalancer } from '../support/balancer.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
@@ -33,7 +33,7 @@ type Installation = {
 
 type Place = { dataDir: string; port: number }
 
-/** The processes of the test before, which the next one uses as far as they run: a start takes two seconds of CPU. */
+/** The processes of the test before. The next test uses those that still run: a start takes two seconds of CPU. */
 let last: { database: TestDatabase; places: [Place, Place]; token: string; running: Map<Place, Running> } | undefined
 type Running = { process: ServiceProcess; delaySeconds: number; hasEnded: boolean }
 
@@ -157,7 +157,7 @@ it('serves at each process what the other created, does everything once, and sen
   const [{ baseUrl }] = installation.processes
   const shops = { ...emptyShops, acknowledged, paid: acknowledged }
   const observation = await observe(shops, { baseUrl, token: installation.token, receiver, quietMaxMs })
-  expect(findBrokenPromises(observation)).toEqual([])
+  expect(findBrokenGuarantees(observation)).toEqual([])
   for (const { id } of acknowledged) {
     const [one, other] = await Promise.all(
       installation.processes.map(async (at) => await get(installation, `${at.baseUrl}/transaction/${id}`)),
@@ -167,7 +167,7 @@ it('serves at each process what the other created, does everything once, and sen
   }
   // No process crashed, so no event was sent twice.
   expect(observation.deliveries).toHaveLength(48)
-  // What was delivered and settled is written a moment later.
+  // Attempts and settled callbacks are stored a moment after they are observed.
   const countDone = async () =>
     await database.db.query(sql`
       select
@@ -179,7 +179,7 @@ it('serves at each process what the other created, does everything once, and sen
   expect(lines.filter(({ level }) => level >= 40 && level < 100).filter(isNotStartup)).toEqual([])
 }, 300_000)
 
-it('takes over at once what a killed process had leased, and leaves alone what a living one has', async () => {
+it('takes over immediately what a killed process had leased, and nothing that a running one has', async () => {
   const { database, receiver, token, processes } = await open()
   const { db } = database
   const listInstances = async () => await db.query<{ id: number }>(sql`select id from instances order by id`)
@@ -231,19 +231,19 @@ it('takes over at once what a killed process had leased, and leaves alone what a
   await expect.poll(() => staying.lines.findLast(({ msg }) => msg === tookOver)).toMatchObject({ instances: [dead] })
 }, 300_000)
 
-// test/system/shared-port.test.ts sends SIGINT.
+// A short run sends SIGTERM only: test/system/shared-port.test.ts sends SIGINT.
 it.each(isLong ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
   'loses nothing when one of them is ended with %s under load',
   async (signal) => {
     const installation = await open()
     const { receiver, token } = installation
     const [leaving, staying] = installation.processes
-    let exists = true
+    let isBalanced = true
     const shops = openShops({
       // Each process serves half of the shops, until the load balancer sees that one is stopping.
       addresses: Array.from(
         { length: 8 },
-        (_, index) => () => (index % 2 === 0 && exists ? leaving.baseUrl : staying.baseUrl),
+        (_, index) => () => (index % 2 === 0 && isBalanced ? leaving.baseUrl : staying.baseUrl),
       ),
       token,
       webhookUrl: receiver.url,
@@ -258,7 +258,7 @@ it.each(isLong ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
     expect(await Promise.all(underWay.map(({ answered }) => answered))).toEqual(
       underWay.map(() => expect.toBeOneOf([200, 201])),
     )
-    exists = false
+    isBalanced = false
     expect(await leaving.ended).toEqual({ code: 0, signal: null })
     await sleep(500)
     await shops.stop()
@@ -267,7 +267,7 @@ it.each(isLong ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
     await enqueueJob(installation.database.db, { name: 'transactions.poll', payload: {}, key: 'transactions.poll' })
     expect(shops.surprises).toEqual([])
     const observation = await observe(shops, { baseUrl: staying.baseUrl, token, receiver, quietMaxMs })
-    expect(findBrokenPromises(observation)).toEqual([])
+    expect(findBrokenGuarantees(observation)).toEqual([])
     expect(observation.deliveries).toHaveLength(new Set(observation.deliveries.map(({ eventId }) => eventId)).size)
     // More than the eight that were in flight at the same time: the other process continued. The number depends on the
     // machine.
@@ -276,7 +276,7 @@ it.each(isLong ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
   300_000,
 )
 
-// The test above waits for open requests, and the last one sends a second signal.
+// A short run omits it: the test above also waits for open requests, and the last test sends a second signal.
 it.runIf(isLong)(
   'waits for open requests on the first signal, and stops on the second',
   async () => {
@@ -333,7 +333,7 @@ it('fails no request while each is replaced by the next version in turn behind a
   expect(balancer.failures).toEqual([])
   expect(shops.surprises).toEqual([])
   const observation = await observe(shops, { baseUrl: balancer.baseUrl, token, receiver, quietMaxMs })
-  expect(findBrokenPromises(observation)).toEqual([])
+  expect(findBrokenGuarantees(observation)).toEqual([])
 }, 300_000)
 
 const expandedTables = ['transactions', 'events', 'webhook_deliveries', 'callback_inbox', 'jobs', 'ledger_accounts']
@@ -356,7 +356,7 @@ async function buildNextVersion(): Promise<string> {
 /** Longer than the test. */
 const stopDelaySeconds = 300
 
-it('serves on while load balancers notice that it stops, and ends at once at a second signal', async () => {
+it('continues to serve while load balancers notice that it stops, and ends immediately on a second signal', async () => {
   const installation = await open(stopDelaySeconds)
   const [leaving] = installation.processes
   const send = async (path: string) => {

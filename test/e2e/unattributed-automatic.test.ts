@@ -75,7 +75,7 @@ describe('an unattributed payment', () => {
       expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held', check_at: null })
   })
 
-  it('is left to the operator when as many charges have its amount as are compared at most', async () => {
+  it('is left to the operator when the charges with its amount reach the maximum that is compared', async () => {
     const { id, endToEnd } = await payUnattributed(service, nextCharge())
     await Promise.all(Array.from({ length: candidatesMax - 1 }, async () => await charge(service, { amount })))
     await attributeAll(75)
@@ -83,7 +83,7 @@ describe('an unattributed payment', () => {
     expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
   })
 
-  it('is left to the operator when a part of it was returned under MED', async () => {
+  it('is left to the operator when part of it was returned under MED', async () => {
     const { id, endToEnd } = await payUnattributed(service, nextCharge())
     await returnUnannounced(service, endToEnd, 1)
     await eventually(async () => {
@@ -155,7 +155,7 @@ describe('a return under MED', () => {
     const { id, endToEnd, suspended } = await payUnattributed(service, nextCharge())
     await recordAttribution(deps(), { id: suspended.id, transactionId: id, by: { actor: 'cli:test' } })
     await returnUnannounced(service, endToEnd)
-    await untilReturned(id)
+    await untilInfraction(id)
     expect(await disputesOf(service, id)).toMatchObject([{ state: 'returned', amount }])
     await expect(recordReversal(deps(), { id: suspended.id, by: { actor: 'cli:test' } })).rejects.toThrow(
       /returned to the payer under MED/,
@@ -178,7 +178,7 @@ describe('a return under MED', () => {
   })
 })
 
-async function untilReturned(id: string): Promise<void> {
+async function untilInfraction(id: string): Promise<void> {
   await eventually(async () => {
     service.clock.advance(15_000)
     await service.runJob('transactions.poll')

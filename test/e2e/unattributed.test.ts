@@ -80,7 +80,7 @@ describe('an unattributed payment', () => {
     )
   })
 
-  it('is returned to the payer when an operator says so', async () => {
+  it('is returned to the payer when an operator requests it', async () => {
     const { endToEnd, suspended } = await payUnattributed(service)
     expect(await cli.runJson(['suspense', 'return', suspended.id])).toMatchObject({
       status: 'returning',

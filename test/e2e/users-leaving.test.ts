@@ -86,7 +86,7 @@ it('a link for the first admin ends when a user becomes an admin, or is enabled 
   }
 })
 
-const wayIn = {
+const attempts = {
   'a sign-in': async ({ email }: Person) => (await openBrowser(service, { email, password })).status,
   'a password reset link': async (_: Person, token: string) =>
     (await service.call(`/dashboard/api/invitation/${token}`, { token: null, body: { password: 'another good one' } }))
@@ -103,7 +103,7 @@ it.each([
   ['a password reset link', 'the user is disabled', sql`disabled_at = now()`, 404],
   ['a change of the password', 'the password changes', sql`password_hash = password_hash || 'x'`, 422],
   ['a change of the password', 'the user is disabled', sql`disabled_at = now()`, 422],
-] as const)('%s fails if %s at the same moment', async (way, _, changed, refused) => {
+] as const)('%s fails if %s at the same moment', async (kind, _, changed, refused) => {
   const person = await newUser('support')
   const user = { id: person.id, merchant_id: null, role: 'support' as const }
   const token = await service.db.transaction(
@@ -116,15 +116,15 @@ it.each([
         select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as waits`)
     return row?.waits ?? false
   }
-  let entering: Promise<number> | undefined
+  let attempt: Promise<number> | undefined
   // Both changes end all sessions.
   await service.db.transaction(async (tx) => {
     await tx.query(sql`update users set ${changed} where id = ${person.id}`)
     await tx.query(sql`delete from sessions where user_id = ${person.id}`)
-    entering = wayIn[way](person, token).then((status) => (answered = status))
+    attempt = attempts[kind](person, token).then((status) => (answered = status))
     await eventually(async () => answered !== null || (await isWaiting()))
   })
-  expect(await entering).toBe(refused)
+  expect(await attempt).toBe(refused)
   const rows = await service.db.query(sql`select from sessions where user_id = ${person.id}`)
   expect(rows).toEqual([])
 })

@@ -42,7 +42,7 @@ const reject = async (id: string) =>
     { ...service, wakeDeliveries: () => {} },
     { id, reason: 'Ask the shop first', by: { actor: 'cli:maria' } },
   )
-/** Requests a withdrawal twice. The second one is a duplicate, which above the threshold needs approval too. */
+/** Requests a withdrawal twice, and returns the second, a duplicate. Above the threshold it needs approval too. */
 async function requestTwice(amount: number): Promise<string> {
   const pixKey = { key: randomUUID(), type: 'EVP' }
   const first = await withdraw(service, { amount, pixKey })

@@ -36,8 +36,8 @@ afterAll(async () => {
   await service.stop()
 })
 
-/** The same number of requests at each of the two processes. */
-async function atOnce<Body>(
+/** Sends half of the requests to each of the two processes, all at the same time. */
+async function sendConcurrently<Body>(
   count: number,
   request: (process: TestService, index: number) => Promise<Answer<Body>>,
 ): Promise<Answer<Body>[]> {
@@ -50,7 +50,7 @@ describe('many concurrent requests', () => {
   it('with one key are one withdrawal, one payout and one answer', async () => {
     const body = withdrawalBody()
     const money = await balanceChanges(service, async () => {
-      const answers = await atOnce(40, async (process) => {
+      const answers = await sendConcurrently(40, async (process) => {
         return await process.call<Withdrawal>('/withdrawal', { body, token: service.token })
       })
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
@@ -64,7 +64,7 @@ describe('many concurrent requests', () => {
 
   it('with one key and two contents: one wins', async () => {
     const body = withdrawalBody()
-    const answers = await atOnce(20, async (process, index) => {
+    const answers = await sendConcurrently(20, async (process, index) => {
       const token = service.token
       return await process.call<Withdrawal & { code: string }>('/withdrawal', {
         body: { ...body, amount: index < 10 ? 1_000 : 2_000 },
@@ -109,8 +109,8 @@ describe('many concurrent requests', () => {
   })
 })
 
-describe('a cancel', () => {
-  it('and the sending concurrently end in one of the two, with matching balances', async () => {
+describe('a cancellation', () => {
+  it('while the withdrawal is being sent succeeds or is refused, with matching balances', async () => {
     const ends = new Map<string, number>()
     for (let round = 0; round < 40; round++) {
       const id = await withdraw(service)
@@ -131,7 +131,7 @@ describe('a cancel', () => {
     expect([...ends.keys()]).toContain('PROCESSED')
   })
 
-  it('of one pending review releases amount and fee, and gives the same answer again', async () => {
+  it('of a withdrawal pending review releases amount and fee, and gives the same answer again', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     await untilWithdrawal(service, await withdraw(service, { pixKey }), 'PROCESSED')
     const money = await balanceChanges(service, async () => {
@@ -144,7 +144,7 @@ describe('a cancel', () => {
     expect(money).toEqual({})
   })
 
-  it('and the confirmation concurrently end in one of the two', async () => {
+  it('concurrent with the confirmation succeeds or is refused', async () => {
     for (let round = 0; round < 10; round++) {
       const pixKey = { key: randomUUID(), type: 'EVP' }
       await withdraw(service, { pixKey })

@@ -70,6 +70,7 @@ describe('a withdrawal sends events', () => {
   })
 
   it('when it failed, was canceled or rejected', async () => {
+    // The simulated bank rejects this amount.
     const failed = await start({ amount: 900_005 })
     await approveWithdrawal(service, { id: failed, by: { actor: 'cli:maria' } })
     const shown = await untilWithdrawal(service, failed, 'FAILED')

@@ -16,7 +16,7 @@ import {
 
 let service: TestService
 let merchantId: string
-/** São Paulo is three hours behind UTC: noon there. Each test uses its own day, so that sums do not mix. */
+/** Noon in São Paulo, which is three hours behind UTC. Each test uses another day, so that the sums are separate. */
 let noon = Date.parse('2026-03-02T15:00:00.000Z')
 const hour = 60 * 60_000
 
@@ -181,13 +181,13 @@ describe('the guard against duplicates', () => {
     await expectAccepted({ pixKey, amount: 900_003 })
   })
 
-  it('keeps all but one of many concurrent ones pending review', async () => {
+  it('keeps all but one of many concurrent requests pending review', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     const answers = await Promise.all(Array.from({ length: 8 }, async () => await request({ pixKey })))
     expect(answers.map(({ body }) => body.hold ?? 'none').sort()).toEqual([...Array(7).fill('duplicate'), 'none'])
   })
 
-  it('releases what its merchant confirms, answers a repeated confirmation, and confirms nothing that was not held', async () => {
+  it('releases what its merchant confirms, answers a repeated confirmation, and refuses to confirm what was not pending review', async () => {
     const pending = await pair(1_000)
     const body = { pixKey: { key: randomUUID(), type: 'EVP' } }
     const confirmed = await act(service, pending.body.id, 'confirm')
@@ -195,8 +195,8 @@ describe('the guard against duplicates', () => {
     expect(confirmed.body).not.toHaveProperty('hold')
     await untilWithdrawal(service, pending.body.id, 'PROCESSED')
     expect((await act(service, pending.body.id, 'confirm')).body.status).toBe('PROCESSED')
-    const released = await expectAccepted(body)
-    expect(refusal(await act(service, released, 'confirm'))).toEqual([
+    const accepted = await expectAccepted(body)
+    expect(refusal(await act(service, accepted, 'confirm'))).toEqual([
       'withdrawal_not_possible',
       'hold not_pending_review',
     ])
@@ -213,7 +213,7 @@ describe('the guard against duplicates', () => {
     expect((await request(again)).text).toBe(first.text)
   })
 
-  it('cannot be confirmed after it was canceled', async () => {
+  it('does not let a canceled withdrawal be confirmed', async () => {
     const pending = await pair(1_000)
     await act(service, pending.body.id, 'cancel')
     const refused = await act(service, pending.body.id, 'confirm')

@@ -42,12 +42,12 @@ afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await bank.stop())
 
 const isSend = ({ method, path }: Parameters<Disturb>[0]) => method === 'PUT' && path.startsWith('/v3/gn/pix/')
-const isFind = ({ path }: Parameters<Disturb>[0]) => path.includes('/enviados/')
+const isQuery = ({ path }: Parameters<Disturb>[0]) => path.includes('/enviados/')
 /** The first of these requests gets this fault; later ones pass. */
-function once(isIt: typeof isSend, disturbance: Disturbance): Disturb {
+function once(matches: typeof isSend, disturbance: Disturbance): Disturb {
   let isOver = false
   return (request) => {
-    if (isOver || !isIt(request)) return 'none'
+    if (isOver || !matches(request)) return 'none'
     isOver = true
     return disturbance
   }
@@ -76,7 +76,7 @@ describe('a payout that is refused', () => {
     },
   )
 
-  it('immediately fails too', async () => {
+  it('in the answer to its request fails too', async () => {
     const id = await withdraw(service, { amount: refusedPayoutAmount })
     expect((await untilWithdrawal(service, id, 'FAILED')).errorMessage).toMatch(/simulador/)
   })
@@ -106,7 +106,7 @@ describe('a callback', () => {
       return rows.length > 0
     })
 
-  it('is only a hint: it immediately settles what the bank confirms, and nothing else', async () => {
+  it('only triggers a query: it settles immediately what the bank confirms, and nothing else', async () => {
     bank.sendCallbacks(false)
     const id = await withdraw(service, { amount: slowPayoutAmount })
     await untilWithdrawal(service, id, 'PROCESSING')
@@ -163,7 +163,7 @@ describe('a missing answer', () => {
     let isAway = true
     bank.disturb((request) => {
       if (isSend(request) && isAway) return 'time_out_after'
-      return isAway && isFind(request) ? 'time_out_before' : 'none'
+      return isAway && isQuery(request) ? 'time_out_before' : 'none'
     })
     const id = await withdraw(service)
     await untilWithdrawal(service, id, 'PROCESSING')
@@ -197,7 +197,7 @@ describe('a receiver that sends the money back', () => {
     return outcome.ok ? outcome.id : ''
   }
 
-  it('makes it REFUNDED on the callback, with the money available again', async () => {
+  it('makes the withdrawal REFUNDED when the callback arrives, and the money is available again', async () => {
     const money = await balanceChanges(service, async () => {
       const id = await withdraw(service)
       const processed = await untilWithdrawal(service, id, 'PROCESSED')
@@ -231,7 +231,7 @@ describe('a receiver that sends the money back', () => {
     await checkUntil(isIn(id, 'REFUNDED'), 8 * 24 * 60 * 60_000)
   })
 
-  it('before its sending is known makes both known together', async () => {
+  it('before the service knows that it was sent: both become known together', async () => {
     bank.sendCallbacks(false)
     bank.disturb(once(isSend, 'time_out_after'))
     const id = await withdraw(service)

@@ -266,7 +266,7 @@ describe('the balance', () => {
 })
 
 describe('during a payout freeze', () => {
-  it('requests are refused, and a first answer is still repeated', async () => {
+  it('requests are refused, and a repeated request still has its first answer', async () => {
     const body = withdrawalBody()
     const first = await service.call<{ id: string }>('/withdrawal', { body })
     await untilWithdrawal(service, first.body.id, 'PROCESSED')

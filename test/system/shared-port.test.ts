@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findBrokenPromises } from '../crash/observation.ts'
+import { findBrokenGuarantees } from '../crash/observation.ts'
 import { fetchSandboxToken, observe, openShops } from '../crash/shops.ts'
 import { openCommandLine } from '../support/command-line.ts'
 import {
@@ -112,7 +112,7 @@ describe('a service of several processes', () => {
       })
       expect(shops.surprises).toEqual([])
       const observation = await observe(shops, { baseUrl: running.baseUrl, token, receiver, quietMaxMs: 60_000 })
-      expect(findBrokenPromises(observation)).toEqual([])
+      expect(findBrokenGuarantees(observation)).toEqual([])
     },
     300_000,
   )
@@ -196,7 +196,7 @@ describe('a service of several processes', () => {
     await shops.stop()
     expect(shops.surprises).toEqual([])
     const observation = await observe(shops, { baseUrl, token, receiver, quietMaxMs: 45_000 })
-    expect(findBrokenPromises(observation)).toEqual([])
+    expect(findBrokenGuarantees(observation)).toEqual([])
   }, 300_000)
 
   it('counts limits over all processes, and reports metrics as one', async () => {
