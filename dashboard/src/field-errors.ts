@@ -86,6 +86,8 @@ export const sentences: Record<Language, Sentences> = {
       more_than_payout_account: () =>
         'No payout account has this amount free at the moment. The operator has to move money there.',
       not_pending: () => 'It is not pending any more.',
+      maybe_sent: () =>
+        'It may have been sent already: the database was restored or lost its last changes. Only the operator can decide on it.',
       not_processing: () => 'It is not being processed any more.',
       still_checked: () => 'The PSP can still be asked for the outcome. Wait until it answers.',
       not_open: () => 'It was decided already.',
@@ -224,6 +226,8 @@ export const sentences: Record<Language, Sentences> = {
       more_than_payout_account: () =>
         'Nenhuma conta de saída tem este valor disponível no momento. O operador precisa transferir dinheiro para ela.',
       not_pending: () => 'Não está mais pendente.',
+      maybe_sent: () =>
+        'Pode já ter sido enviado: o banco de dados foi restaurado ou perdeu as últimas alterações. Só o operador pode decidir.',
       not_processing: () => 'Não está mais em processamento.',
       still_checked: () => 'O PSP ainda pode ser consultado. Aguarde a resposta dele.',
       not_open: () => 'Já foi decidido.',

@@ -44,6 +44,7 @@ export type WithdrawalRecord = CommonRow & {
   pix_key_type: string
   review_reason: 'approval' | 'duplicate' | null
   initial_review_reason: 'approval' | 'duplicate' | null
+  commits_lost_at: Date | null
   processed_date: Date | null
 }
 
@@ -56,7 +57,8 @@ export async function findTransactionRecord(db: Db, id: string): Promise<Transac
 
 export async function findWithdrawalRecord(db: Db, id: string): Promise<WithdrawalRecord | null> {
   const rows = await db.query<WithdrawalRecord>(sql`
-    select 'withdrawal' as type, ${commonColumns}, '{}'::text[] as other_acquirers, pix_key_type, review_reason, initial_review_reason, processed_date
+    select 'withdrawal' as type, ${commonColumns}, '{}'::text[] as other_acquirers, pix_key_type, review_reason, initial_review_reason, commits_lost_at,
+      processed_date
     from withdrawals record join clients using (merchant_id) where record.id = ${id}`)
   return rows[0] ?? null
 }

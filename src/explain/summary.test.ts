@@ -62,7 +62,8 @@ function ofTransaction(record: Partial<TransactionRecord>, more: More = {}): str
 }
 
 function ofWithdrawal(record: Partial<WithdrawalRecord>, more: More = {}): string {
-  const fresh = { pix_key_type: 'EMAIL', review_reason: null, initial_review_reason: null, processed_date: null }
+  const reviewed = { review_reason: null, initial_review_reason: null, commits_lost_at: null }
+  const fresh = { pix_key_type: 'EMAIL', ...reviewed, processed_date: null }
   const whole = { type: 'withdrawal', status: 'PENDING', ...common, ...fresh, ...record } as const
   return summarize(whole.status, describeWithdrawal({ ...nothing, ...more, record: whole }))
 }
@@ -294,11 +295,15 @@ describe('a withdrawal that is', () => {
     )
   })
 
-  it('PENDING after the database has lost commits: says that it may have been sent', () => {
-    expect(ofWithdrawal({ review_reason: 'approval', initial_review_reason: null })).toContain(
-      'PENDING: the database has lost its last commits or was restored, so R$ 25,90 may have been sent already: look it up at the acquirer first.',
-    )
-  })
+  it.each([null, 'duplicate', 'approval'] as const)(
+    'PENDING after the database has lost commits: says that it may have been sent, first pending review for %s or not',
+    (initial_review_reason) => {
+      const waiting = { review_reason: 'approval', initial_review_reason, commits_lost_at: at('11:40:00') } as const
+      expect(ofWithdrawal(waiting)).toContain(
+        'PENDING: the database has lost its last commits or was restored, so R$ 25,90 may have been sent already: look it up at the acquirer first.',
+      )
+    },
+  )
 
   it('PENDING: says when it is sent, or why payouts are frozen', () => {
     const standing = 'PENDING: R$ 25,90 and its fee are reserved, and nothing has been sent yet.'

@@ -42,8 +42,7 @@ function describePending(facts: WithdrawalFacts): Sentence[] {
   switch (record.review_reason) {
     case 'approval':
       return [
-        // It needed no approval when it was created. Later the database lost commits, so it may have been sent already.
-        say(record.initial_review_reason === null ? 'withdrawal_maybe_sent' : 'withdrawal_over_limit', { amount }),
+        say(record.commits_lost_at === null ? 'withdrawal_over_limit' : 'withdrawal_maybe_sent', { amount }),
         say('decide_withdrawal', { withdrawalId }),
       ]
     case 'duplicate':

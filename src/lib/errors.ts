@@ -82,7 +82,8 @@ export const fieldErrorCodes = [
   // Passwords and second factors.
   ...(['length', 'too_easy', 'wrong'] as const),
   // The status of a record, and approvals.
-  ...(['not_offered', 'not_pending_review', 'not_pending', 'not_processing', 'still_checked', 'not_open'] as const),
+  ...(['not_offered', 'not_pending_review', 'not_pending', 'maybe_sent', 'not_processing', 'still_checked'] as const),
+  'not_open',
   ...(['same_person', 'own_secret', 'own_account', 'account_of_requester', 'same_inviter', 'new_account'] as const),
   // Why the state of a record refuses a request.
   ...(['changed', 'not_configured', 'not_paid', 'too_old', 'disputed', 'has_open_dispute'] as const),

@@ -16,6 +16,13 @@ export function notPending(status: WithdrawalStatus): AppError {
   return notPossible({ field: 'status', code: 'not_pending', message })
 }
 
+/** For a merchant that wants to cancel a PENDING withdrawal: its money may have left. */
+export function maybeSent(): AppError {
+  const message =
+    'is PENDING, but it may have been sent, because the database has lost commits: only the operator can decide on it'
+  return notPossible({ field: 'status', code: 'maybe_sent', message })
+}
+
 export function notPendingReview(message: string): AppError {
   return notPossible({ field: 'hold', code: 'not_pending_review', message })
 }

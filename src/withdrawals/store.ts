@@ -53,7 +53,10 @@ export type WithdrawalRow = CreatedFields &
     earlier_end_to_end_refunds: string[] | null
     /** The acquirer's own id of it, if it assigns one. It is written once. */
     acquirer_reference: string | null
-    /** When the database lost commits while it was PROCESSING without a reference: it may have lost the reference too. */
+    /**
+     * When the database lost commits while it was PENDING, or PROCESSING without a reference: it may have been sent, and
+     * its reference may be lost too. Null again once the operator has approved it.
+     */
     commits_lost_at: Date | null
   }
 
@@ -171,7 +174,7 @@ export async function updateReview(
   change: { reviewReason: ReviewReason | null; checkAt: Date | null },
 ): Promise<WithdrawalRow | null> {
   const rows = await tx.query<WithdrawalRow>(sql`
-    update withdrawals set review_reason = ${change.reviewReason}, check_at = ${change.checkAt}
+    update withdrawals set review_reason = ${change.reviewReason}, check_at = ${change.checkAt}, commits_lost_at = null
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'PENDING'
     returning ${withdrawalColumns}`)
   return rows[0] ?? null
@@ -179,13 +182,12 @@ export async function updateReview(
 
 /**
  * After a loss of commits: PENDING withdrawals may have been sent, and not every acquirer finds a payout by our id. All
- * of them wait for the operator's approval. A PROCESSING one without a reference may have been sent under one that was
+ * of them wait for the operator's decision. A PROCESSING one without a reference may have been sent under one that was
  * lost.
  */
 export async function reviewAfterLostCommits(tx: Tx, now: Date): Promise<void> {
   await tx.query(sql`
-    update withdrawals set review_reason = 'approval', check_at = null
-    where status = 'PENDING' and (check_at is not null or review_reason = 'duplicate')`)
+    update withdrawals set review_reason = 'approval', check_at = null, commits_lost_at = ${now} where status = 'PENDING'`)
   await tx.query(sql`
     update withdrawals set commits_lost_at = ${now} where status = 'PROCESSING' and acquirer_reference is null`)
 }

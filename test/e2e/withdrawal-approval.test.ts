@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
 import { approveWithdrawal } from '../../src/withdrawals/approve.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
+import { reviewAfterLostCommits } from '../../src/withdrawals/store.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
@@ -119,6 +121,22 @@ it('a withdrawal is not approved when it is not pending review, nor when it does
     await expect(decide(id)).rejects.toMatchObject({ code: 'withdrawal_not_possible' })
     await expect(decide(randomUUID())).rejects.toMatchObject({ code: 'not_found' })
   }
+})
+
+it('a withdrawal that may have been sent before the database lost commits is left to the operator', async () => {
+  // The approval may be among the commits that were lost.
+  const id = await withdraw(service, { amount: 20_000 })
+  const money = await balanceChanges(service, async () => {
+    await service.db.transaction(async (tx) => await reviewAfterLostCommits(tx, service.clock.now()))
+    expect(refusal(await act(service, id, 'cancel'))).toEqual(['withdrawal_not_possible', 'status maybe_sent'])
+  })
+  expect(money).toEqual({})
+  await approve(id)
+  await untilWithdrawal(service, id, 'PROCESSED')
+  // Its PSP can be asked about it as usual.
+  expect(await service.db.query(sql`select commits_lost_at from withdrawals where id = ${id}`)).toEqual([
+    { commits_lost_at: null },
+  ])
 })
 
 it('a withdrawal ends in exactly one way when it is approved, rejected and canceled concurrently', async () => {
