@@ -229,9 +229,10 @@ async function readBothSides(
   await addPostedReturns(db, { ...side, ...windows.return })
   const hasList = Boolean(acquirer.payouts?.list)
   await addWithdrawals(db, { ...side, ...windows.payout, hasList, isRolling: kind === 'rolling' })
+  // Before the entries: none of them is for a payout from before Guichê.
+  await deleteForeign(db, { ...side, before: firstListedAt })
   await nameEntries(db, side)
   await addEntries(db, side)
-  await deleteForeign(db, { ...side, before: firstListedAt })
   await queryPayouts({ ...reading, window: windows.payout }, (key, error) => unqueried.set(key, error))
   await analyzePairs(db)
 }
