@@ -178,6 +178,8 @@ export type Sums = { count: number; amount: number; settled: number; fees: numbe
 export async function sumRows(db: Reads, matching: Matching): Promise<Sums | null> {
   const isOfTransactions = matching.table === 'transactions'
   const settled = raw(isOfTransactions ? 'amount_paid' : 'amount_withdrawn')
+  // The fee of a withdrawal that was not sent was released.
+  const isCharged = isOfTransactions ? sql`true` : sql`status not in ('FAILED', 'CANCELED', 'REJECTED')`
   const refunded = isOfTransactions
     ? sql`
         coalesce(sum(amount_returned), 0) + (
@@ -196,8 +198,8 @@ export async function sumRows(db: Reads, matching: Matching): Promise<Sums | nul
     sql`
       with matching as materialized (${limited(matching, sql`id, merchant_id, created_at`, summedMax + 1)})
       select (select count(*) from matching) as count, coalesce(sum(amount), 0)::bigint as amount,
-        coalesce(sum(${settled}), 0)::bigint as settled, coalesce(sum(fee_amount), 0)::bigint as fees,
-        (${refunded})::bigint as refunded
+        coalesce(sum(${settled}), 0)::bigint as settled,
+        coalesce(sum(fee_amount) filter (where ${isCharged}), 0)::bigint as fees, (${refunded})::bigint as refunded
       from ${raw(matching.table)} join matching using (id, merchant_id)
       where (select count(*) from matching) <= ${summedMax}`,
   )

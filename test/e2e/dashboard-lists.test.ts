@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import { setFeeRule } from '../../src/ledger/fees.ts'
 import { createSpreadsheet } from '../../src/reports/spreadsheet.ts'
+import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { charge, chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually, startTestReceiver } from '../support/webhooks.ts'
-import { withdraw } from '../support/withdrawals.ts'
+import { act, fund, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -169,6 +171,24 @@ describe('the lists', () => {
       )
     const partly = await admin.call<Listed>('/dashboard/api/list/transaction', { body: { id: first?.id } })
     expect(partly.body.data).toMatchObject([{ status: 'PAID', refunded: 400 }])
+  })
+
+  it('sum the fees of withdrawals, without those that were released', async () => {
+    const merchantId = await findSandboxMerchant(service)
+    const by = { actor: 'cli:test' }
+    const rule = { fixed: 70, basis_points: 0, minimum: 0, maximum: null, returns_payment_fee: false }
+    await setFeeRule(service, { merchantId, operation: 'withdrawal', rule, by })
+    await fund(service, 10_000)
+    await untilWithdrawal(service, await withdraw(service, { amount: 1_000, externalCode: 'with-fees' }), 'PROCESSED')
+    await setWithdrawalLimits(service, { merchantId, by, approvalAbove: 1_000 })
+    const canceled = await withdraw(service, { amount: 2_000, externalCode: 'with-fees' })
+    await setWithdrawalLimits(service, { merchantId, by, approvalAbove: null })
+    await act(service, canceled, 'cancel')
+    const admin = await browserOf('admin')
+    const sums = { body: { externalCode: 'with-fees' } }
+    const { body } = await admin.call<Summary>('/dashboard/api/list/withdrawal/summary', sums)
+    expect(body).toMatchObject({ count: 2, amount: 3_000, settled: 1_000, fees: 70 })
+    await setFeeRule(service, { merchantId, operation: 'withdrawal', rule: { ...rule, fixed: 0 }, by })
   })
 
   it('show the webhooks of all merchants to the operator, newest first, and to a merchant only its own', async () => {
