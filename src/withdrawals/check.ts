@@ -1,5 +1,5 @@
 import { isOutage } from '../acquirers/registry.ts'
-import { runDueChecks } from '../jobs/due-checks.ts'
+import { nextCheckAt, runDueChecks } from '../jobs/due-checks.ts'
 import { assert } from '../lib/assert.ts'
 import { payoutsOf, sendLeaseMs, sendOrFindWithdrawal, toPayoutKey } from './send.ts'
 import { nextReturnCheckAt, type Recorded, recordOutcome, type SettleWithdrawalDeps } from './settle.ts'
@@ -45,14 +45,15 @@ async function checkDue(
 }
 
 async function checkReturned(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<void> {
+  let nextAt: (sentAt: Date, now: Date) => Date | null = nextReturnCheckAt
   try {
     if ((await findAndRecord(deps, row)) === 'changed') return
   } catch (error) {
-    if (!isOutage(error))
-      deps.log.error({ err: error, withdrawalId: row.id }, 'the check of a withdrawal failed and will be repeated')
+    // The regular pause is up to a week: an outage of a minute must not cost as much.
+    if (isOutage(error)) nextAt = nextCheckAt
+    else deps.log.error({ err: error, withdrawalId: row.id }, 'the check of a withdrawal failed and will be repeated')
   }
-  const checkAt = nextReturnCheckAt(row.processed_date ?? row.created_at, deps.clock.now())
-  await updateCheckAt(deps.db, row, checkAt)
+  await updateCheckAt(deps.db, row, nextAt(row.processed_date ?? row.created_at, deps.clock.now()))
 }
 
 /** missing: the acquirer knows of no payout with our id. */

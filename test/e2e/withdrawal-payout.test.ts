@@ -231,6 +231,21 @@ describe('a receiver that sends the money back', () => {
     await checkUntil(isIn(id, 'REFUNDED'), 8 * 24 * 60 * 60_000)
   })
 
+  it('is found within minutes after the bank did not answer the check', async () => {
+    bank.sendCallbacks(false)
+    const id = await withdraw(service)
+    await checkUntil(isIn(id, 'PROCESSED'), 6_000)
+    await sendBack(id)
+    bank.disturb((request) => (isQuery(request) ? 'error_500' : 'none'))
+    service.clock.advance(20 * 24 * 60 * 60_000)
+    await service.runJob('withdrawals.returns')
+    expect(await isIn(id, 'PROCESSED')()).toBe(true)
+    bank.disturb(() => 'none')
+    service.clock.advance(5 * 60_000)
+    await service.runJob('withdrawals.returns')
+    expect(await isIn(id, 'REFUNDED')()).toBe(true)
+  })
+
   it('before the service knows that it was sent: both become known together', async () => {
     bank.sendCallbacks(false)
     bank.disturb(once(isSend, 'time_out_after'))
