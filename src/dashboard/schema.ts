@@ -251,7 +251,7 @@ export const WithdrawalView = Type.Object({
   isOwn: Flag,
   /** Why this user cannot approve it. */
   obstacle: OrNull(Type.Enum([...obstacleCodes])),
-  approvalAbove: OrNull(Cents),
+  ...{ approvalAbove: OrNull(Cents), mayBeSent: Flag },
   /** Of a duplicate: the withdrawal before it of the same amount to the same key. */
   earlier: OrNull(Type.Object({ id: Text, status: Text, createdAt: Time })),
   /** Only for whoever decides: a person has to enter the outcome, and what is proposed as the outcome. */

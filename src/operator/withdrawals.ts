@@ -125,6 +125,7 @@ async function toView(deps: Deps, row: WithdrawalToDecide, viewer: Viewer) {
     /** Why this person cannot approve it. */
     obstacle: obstacle?.code ?? null,
     approvalAbove: findExceeded(row),
+    mayBeSent: row.may_be_sent,
     earlier: row.earlier && {
       id: row.earlier.id,
       status: row.earlier.status,

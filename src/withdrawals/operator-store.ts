@@ -25,6 +25,8 @@ export type WithdrawalToDecide = {
   is_operators: boolean
   /** Whether they requested it, or may have: see `isThroughOperators`. */
   is_through_operators: boolean
+  /** The database has lost commits since it was requested: its sending may be among them. */
+  may_be_sent: boolean
   /**
    * For a suspected duplicate: the latest withdrawal before it of the same amount to the same key, preferably one that
    * was or may be sent.
@@ -85,7 +87,7 @@ const columnsToDecide = sql`
     merchantId: sql`record.merchant_id`,
     requestedBy: sql`record.requested_by`,
     at: sql`record.created_at`,
-  })} as is_through_operators, alike.earlier`
+  })} as is_through_operators, record.status = 'PENDING' and record.commits_lost_at is not null as may_be_sent, alike.earlier`
 
 /** Searches only the last 20 of the same amount and key: the duplicate check looks back a day at most. */
 const withEarlier = sql`

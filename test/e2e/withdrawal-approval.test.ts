@@ -127,7 +127,11 @@ it('a withdrawal that may have been sent before the database lost commits is lef
   // The approval may be among the commits that were lost.
   const id = await withdraw(service, { amount: 20_000 })
   const money = await balanceChanges(service, async () => {
+    const support = await openBrowser(service, { email: await inviteUser(service, { role: 'support' }), password })
+    const shown = async () => (await support.call(`/dashboard/api/withdrawal/${id}`)).body
+    expect(await shown()).toMatchObject({ hold: 'approval', mayBeSent: false })
     await service.db.transaction(async (tx) => await reviewAfterLostCommits(tx, service.clock.now()))
+    expect(await shown()).toMatchObject({ hold: 'approval', mayBeSent: true })
     expect(refusal(await act(service, id, 'cancel'))).toEqual(['withdrawal_not_possible', 'status maybe_sent'])
   })
   expect(money).toEqual({})

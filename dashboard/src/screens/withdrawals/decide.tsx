@@ -25,11 +25,11 @@ export function Decisions({ withdrawal }: { withdrawal: WithdrawalView }) {
   const may = useMay()
   const isClientChosen = useClient() !== null
   const [action, setAction] = useState<Action | null>(null)
-  const { id, hold, obstacle, status } = withdrawal
+  const { id, hold, mayBeSent, obstacle, status } = withdrawal
   // `obstacle`: why this user may not approve it; null if they may.
   const canDecide = may('withdrawal.approve') && obstacle === null && hold !== null
   // Cancel and confirm call the merchants' API, which needs a chosen merchant.
-  const canCancel = may('withdrawal.write') && isClientChosen && !canDecide
+  const canCancel = may('withdrawal.write') && isClientChosen && !canDecide && !mayBeSent
   if (withdrawal.needsOutcome && withdrawal.proposal === null) return <EnterOutcome withdrawal={withdrawal} />
   if (status !== 'PENDING') return null
   return (

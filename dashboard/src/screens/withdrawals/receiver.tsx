@@ -7,6 +7,7 @@ import { ReviewBadge } from './pending-review.tsx'
 const words = texts({
   en: {
     first: 'first time to this key',
+    mayBeSent: 'may have been sent: look it up at the PSP',
     history: (count: string, total: string, last: string) => `Sent ${count} times before, ${total}, last ${last}`,
     historyOnce: (total: string, last: string) => `Sent once before, ${total}, ${last}`,
     never: 'This merchant has never sent to this key',
@@ -18,6 +19,7 @@ const words = texts({
   },
   pt: {
     first: 'primeira vez para esta chave',
+    mayBeSent: 'pode já ter sido enviado: confira no PSP',
     history: (count: string, total: string, last: string) =>
       `${count} saques já enviados, ${total}, o último em ${last}`,
     historyOnce: (total: string, last: string) => `1 saque já enviado, ${total}, em ${last}`,
@@ -30,13 +32,18 @@ const words = texts({
   },
 })
 
-/** The warnings of a withdrawal: why it is pending review, and whether its key is new. */
-export function ReviewFlags({ withdrawal: { hold, receiver } }: { withdrawal: WithdrawalView }) {
+/** The warnings of a withdrawal: why it is pending review, and whether it may have been sent or its key is new. */
+export function ReviewFlags({ withdrawal: { hold, mayBeSent, receiver } }: { withdrawal: WithdrawalView }) {
   const t = useText(words)
   if (hold === null && receiver.count > 0) return null
   return (
     <Group gap={6}>
       {hold && <ReviewBadge hold={hold} />}
+      {mayBeSent && (
+        <Badge variant="light" color="red" tt="none" radius="sm">
+          {t.mayBeSent}
+        </Badge>
+      )}
       {receiver.count === 0 && (
         <Badge variant="light" color="yellow" tt="none" radius="sm" style={{ flexShrink: 0, minWidth: 'max-content' }}>
           {t.first}
