@@ -9,7 +9,7 @@ import { enqueueJob } from '../jobs/jobs.ts'
 import { forEachConcurrent } from '../lib/concurrent.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { takeOtherCells } from '../suspense/other-cell.ts'
-import { findListedUntil, saveListedUntil } from './cursor-store.ts'
+import { findFirstListedAt, findListedUntil, saveListedUntil } from './cursor-store.ts'
 import { settleReturnsInOrder } from './dispute/poll.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from './dispute/returns.ts'
 import { findOwners, type Owner } from './owner-store.ts'
@@ -68,8 +68,7 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
   const from = new Date(
     Math.max(to.getTime() - reachMs, Math.min(to.getTime(), listedUntil?.getTime() ?? 0) - overlapMs),
   )
-  // Money that arrived in the account before the first poll is none of our business.
-  const poll = { acquirer, suspendsUnattributed: listedUntil !== null, stopping, failures: 0 }
+  const poll = { acquirer, firstListedAt: await findFirstListedAt(deps.db, acquirer.name), stopping, failures: 0 }
   // The reconciliation keeps the entry as a discrepancy (reconciliation/run.ts).
   const onUnreadable = ({ reference }: UnreadableEntry) =>
     deps.log.warn(
@@ -92,8 +91,11 @@ function toLate({ from, to }: { from: Date; to: Date }): { from: Date; to: Date 
   return { from: new Date(from.getTime() - lateMs), to: new Date(until) }
 }
 
-/** `failures`: the payments in a row that the acquirer could not confirm. */
-type Poll = { acquirer: Acquirer; suspendsUnattributed: boolean; stopping: AbortSignal; failures: number }
+/**
+ * `firstListedAt`: null in the first poll. Money that arrived in the account before that is none of our business.
+ * `failures`: the payments in a row that the acquirer could not confirm.
+ */
+type Poll = { acquirer: Acquirer; firstListedAt: Date | null; stopping: AbortSignal; failures: number }
 
 async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterable<Payment>): Promise<void> {
   const chunk: Payment[] = []
@@ -140,7 +142,13 @@ async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]):
     acquirer,
     payments.filter((payment) => !ownerOf(payment)),
   )
-  if (poll.suspendsUnattributed) await enqueueUnattributed(deps, acquirer, unattributed)
+  const { firstListedAt } = poll
+  if (firstListedAt === null) return
+  await enqueueUnattributed(
+    deps,
+    acquirer,
+    unattributed.filter(({ paidAt }) => paidAt >= firstListedAt),
+  )
 }
 
 function toId(txid: string | null): string | null {

@@ -297,6 +297,21 @@ describe('a payment without a transaction', () => {
     expect(await gateway.available()).toBe(before)
   })
 
+  it('from before the first poll of its account is ignored, also by the next polls, which read a little further back', async () => {
+    const early = await payUnnamed(beta, txidOf(4), 'without_txid')
+    gateway.clock.advance(1)
+    await gateway.db.query(sql`delete from acquirer_cursors where acquirer = 'beta'`)
+    await gateway.runJob('transactions.poll')
+    const { endToEndId } = await payUnnamed(beta, txidOf(5), 'without_txid')
+    await gateway.runJob('transactions.poll')
+    await untilSuspended(endToEndId, 'held')
+    await eventually(
+      async () =>
+        (await gateway.db.query(sql`select from jobs where name = 'transactions.settle-unattributed'`)).length === 0,
+    )
+    expect(await findSuspended(early.endToEndId)).toBeNull()
+  })
+
   it('pays nothing at an acquirer that got no request for its charge, whatever its txid', async () => {
     const { body } = await gateway.create({ amount: 700 })
     expect(await gateway.acquirersOf(body.id)).toEqual(['alfa'])
