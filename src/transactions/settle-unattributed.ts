@@ -2,6 +2,7 @@ import { type Acquirer, AcquirerUnavailable, type Payment } from '../acquirers/a
 import { enqueueJobs } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { takeOtherCells } from '../suspense/other-cell.ts'
+import { findSuspenseOf } from '../suspense/store.ts'
 import { settleReturns } from './dispute/returns.ts'
 import { checkRefundsOf } from './refund/send.ts'
 import { mayHaveCharge, type ReportedPayment, type SettleDeps, settleOwned } from './settle.ts'
@@ -66,8 +67,13 @@ export async function settleUnattributed(deps: SettleDeps, reported: ReportedPay
   if (payment?.endToEndId !== reported.endToEndId) return 'unconfirmed'
   const id = payment.txid === null ? null : fromTxid(payment.txid)
   const owner = id === null ? null : await deps.settlement.findOwner(id)
-  if (owner && mayHaveCharge(owner, reported.acquirer))
-    return (await settleOwned(deps, owner, reported)) === 'unpaid' ? 'unconfirmed' : 'settled'
+  if (owner && mayHaveCharge(owner, reported.acquirer)) {
+    const settled = await settleOwned(deps, owner, reported)
+    if (settled === 'unpaid') return 'unconfirmed'
+    // A payment may name a transaction and be in suspense, for example after its attribution was reversed.
+    const isKnown = settled === 'already' || settled === 'gone'
+    return isKnown && (await findSuspenseOf(deps.db, reported)) ? await suspend(deps, acquirer, payment) : 'settled'
+  }
   if ((await takeOtherCells(deps, reported.acquirer, [payment])).length === 0) return 'other_cell'
   const isEarly = deps.clock.now().getTime() < payment.paidAt.getTime() + earlyMs
   if (id !== null && !owner && isEarly) return 'early'

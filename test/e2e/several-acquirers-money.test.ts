@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { recordAttribution } from '../../src/attribution/attribute.ts'
+import { recordReversal } from '../../src/attribution/reverse.ts'
 import { sql } from '../../src/db/sql.ts'
 import { explainRecord } from '../../src/explain/explain.ts'
 import { toTxid } from '../../src/pix/ids.ts'
@@ -298,11 +300,11 @@ describe('a payment without a transaction', () => {
   })
 
   it('from before the first poll of its account is ignored, also by the next polls, which read a little further back', async () => {
-    const early = await payUnnamed(beta, txidOf(4), 'without_txid')
+    const early = await payUnknown(beta, txidOf(4), 'without_txid')
     gateway.clock.advance(1)
     await gateway.db.query(sql`delete from acquirer_cursors where acquirer = 'beta'`)
     await gateway.runJob('transactions.poll')
-    const { endToEndId } = await payUnnamed(beta, txidOf(5), 'without_txid')
+    const { endToEndId } = await payUnknown(beta, txidOf(5), 'without_txid')
     await gateway.runJob('transactions.poll')
     await untilSuspended(endToEndId, 'held')
     await eventually(
@@ -320,6 +322,24 @@ describe('a payment without a transaction', () => {
     await untilSuspended(payment.endToEndId, 'held')
     expect(await findSuspended(payment.endToEndId)).toMatchObject({ kind: 'unattributed', acquirer: 'beta' })
     expect((await gateway.get(body.id)).status).toBe('PIX_QRCODE_GENERATED')
+  })
+
+  it('is taken out of suspense when the bank returns it, also after its attribution to the one that it names was reversed', async () => {
+    const { body } = await gateway.create({ amount: 700 })
+    const { endToEndId } = await payUnknown(beta, toTxid(body.id))
+    await gateway.runJob('transactions.poll')
+    await untilSuspended(endToEndId, 'held')
+    const { db } = gateway
+    const [suspended] = await db.query<{ id: string }>(sql`
+      select id from suspense_payments where end_to_end = ${endToEndId}`)
+    const change = { id: suspended?.id ?? '', by: { actor: 'cli:test' } }
+    const deps = { db, clock, wakeDeliveries: () => {} }
+    await recordAttribution(deps, { ...change, transactionId: body.id })
+    await recordReversal(deps, change)
+    expect(await beta.bank.returnUnannounced({ endToEndId })).toMatchObject({ ok: true })
+    await gateway.runJob('transactions.poll-returns')
+    await untilSuspended(endToEndId, 'returned')
+    expect((await gateway.get(body.id)).status).toBe('REFUNDED')
   })
 
   it('with a txid in the form of the gateway’s is checked for five minutes, since its transaction may not be committed yet, and then goes into suspense', async () => {
