@@ -324,22 +324,39 @@ describe('a payment without a transaction', () => {
     expect((await gateway.get(body.id)).status).toBe('PIX_QRCODE_GENERATED')
   })
 
-  it('is taken out of suspense when the bank returns it, also after its attribution to the one that it names was reversed', async () => {
-    const { body } = await gateway.create({ amount: 700 })
-    const { endToEndId } = await payUnknown(beta, toTxid(body.id))
-    await gateway.runJob('transactions.poll')
-    await untilSuspended(endToEndId, 'held')
-    const { db } = gateway
-    const [suspended] = await db.query<{ id: string }>(sql`
-      select id from suspense_payments where end_to_end = ${endToEndId}`)
-    const change = { id: suspended?.id ?? '', by: { actor: 'cli:test' } }
-    const deps = { db, clock, wakeDeliveries: () => {} }
-    await recordAttribution(deps, { ...change, transactionId: body.id })
-    await recordReversal(deps, change)
-    expect(await beta.bank.returnUnannounced({ endToEndId })).toMatchObject({ ok: true })
-    await gateway.runJob('transactions.poll-returns')
-    await untilSuspended(endToEndId, 'returned')
-    expect((await gateway.get(body.id)).status).toBe('REFUNDED')
+  describe('whose attribution to the transaction that it names was reversed', () => {
+    async function reverseNamed() {
+      const { body } = await gateway.create({ amount: 700 })
+      const { endToEndId } = await payUnknown(beta, toTxid(body.id))
+      await gateway.runJob('transactions.poll')
+      await untilSuspended(endToEndId, 'held')
+      const { db } = gateway
+      const [suspended] = await db.query<{ id: string }>(sql`
+        select id from suspense_payments where end_to_end = ${endToEndId}`)
+      const change = { id: suspended?.id ?? '', by: { actor: 'cli:test' } }
+      const deps = { db, clock, wakeDeliveries: () => {} }
+      const attributeTo = async (id: string) => await recordAttribution(deps, { ...change, transactionId: id })
+      await attributeTo(body.id)
+      await recordReversal(deps, change)
+      return { id: body.id, endToEndId, attributeTo }
+    }
+
+    it('is taken out of suspense when the bank returns it', async () => {
+      const { id, endToEndId } = await reverseNamed()
+      expect(await beta.bank.returnUnannounced({ endToEndId })).toMatchObject({ ok: true })
+      await gateway.runJob('transactions.poll-returns')
+      await untilSuspended(endToEndId, 'returned')
+      expect((await gateway.get(id)).status).toBe('REFUNDED')
+    })
+
+    it('is blocked at its next transaction when it is disputed', async () => {
+      const { endToEndId, attributeTo } = await reverseNamed()
+      const { body } = await gateway.create({ amount: 700 })
+      await attributeTo(body.id)
+      expect(await beta.bank.openDispute({ endToEndId })).toMatchObject({ ok: true })
+      await gateway.runJob('transactions.disputes')
+      expect((await gateway.get(body.id)).status).toBe('BLOCKED')
+    })
   })
 
   it('with a txid in the form of the gateway’s is checked for five minutes, since its transaction may not be committed yet, and then goes into suspense', async () => {

@@ -308,14 +308,16 @@ async function record(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound)
 }
 
 /**
- * A payment that names no transaction, or one that was already paid, may have been attributed to another transaction.
+ * A payment may have been attributed to another transaction than it names: because that one was already paid, or after
+ * its attribution to that one was reversed.
  */
 async function findOwner(
   { db }: SettleDeps,
   { endToEndId, txid }: { endToEndId: string; txid: string | null },
 ): Promise<Owner | null> {
+  const paid = await findPaidBy(db, endToEndId)
+  if (paid) return paid
   const id = txid === null ? null : fromTxid(txid)
-  const [named] = id === null ? [] : await findOwners(db, [id])
-  if (named?.end_to_end === endToEndId) return named
-  return (await findPaidBy(db, endToEndId)) ?? named ?? null
+  const [named = null] = id === null ? [] : await findOwners(db, [id])
+  return named
 }
