@@ -78,7 +78,8 @@ export async function listPayTimes(db: Reads, { merchantId }: MerchantFilter, da
       unnest(${days}::text[], ${days.map((day) => windowOf(day).from)}::timestamptz[],
         ${days.map((day) => windowOf(day).to)}::timestamptz[]) as days (day, begins, ends),
       lateral (
-        select extract(epoch from payment_date - created_at)::float8 as seconds from transactions
+        -- A payment by a static code may be found late: then its transaction is created after it.
+        select greatest(extract(epoch from payment_date - created_at)::float8, 0) as seconds from transactions
         where transactions.merchant_id = chosen_clients.merchant_id and created_at >= begins and created_at < ends
           and status = 'PAID'
         order by created_at desc, id desc limit ${each}

@@ -52,8 +52,15 @@ class NotRecorded extends Error {}
 
 type Arrival = { acquirer: Acquirer; payment: Payment; key: string; now: Date; cell: string | null }
 
+/**
+ * How long ago a transaction may have been created when it is recorded: less than after which the names of its time are
+ * counted (list/names.ts).
+ */
+const recordedWithinMs = 60_000
+
 function toRow(link: LinkRow & { static_uri: string }, { acquirer, payment, key, now, cell }: Arrival): NewTransaction {
-  const createdAt = payment.paidAt < now ? payment.paidAt : now
+  const ageMs = now.getTime() - payment.paidAt.getTime()
+  const createdAt = ageMs >= 0 && ageMs < recordedWithinMs ? payment.paidAt : now
   return {
     id: newIdIn(cell, createHash('sha256').update(key).digest()),
     merchant_id: link.merchant_id,

@@ -3,6 +3,8 @@ import { PNG } from 'pngjs'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import type { LinkDetailResponse, LinkPaymentResponse } from '../../src/links/schema.ts'
+import { countNames } from '../../src/transactions/list/name-store.ts'
+import { verifyNames } from '../../src/transactions/list/names.ts'
 import { eventsOf, fetchTransaction, openQuietBank, payAt, sendCallback, untilStatus } from '../support/payments.ts'
 import { addTestClient } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -354,6 +356,18 @@ describe('a static code', () => {
     )
     expect(count).toBe(0)
     await bank.close()
+  })
+
+  it('makes a payment that is found late a transaction of that moment, so that counted names stay right', async () => {
+    const link = await made({ hasStaticCode: true })
+    const bank = await openQuietBank(service)
+    const { endToEndId } = await bank.payQuietly(link.staticCode ?? '')
+    await bank.close()
+    service.clock.advance(600_000)
+    await countNames(service.db, await findSandboxMerchant(service), service.clock.now())
+    await sendCallback(service, { pix: [{ endToEndId }] })
+    await eventually(async () => (await detail(link.id)).paymentCount === 1)
+    expect(await verifyNames(service.db, { error() {} })).toEqual([])
   })
 
   it('without an amount takes what the payer chooses, also while its link is disabled', async () => {
