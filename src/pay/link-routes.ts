@@ -74,7 +74,8 @@ function registerRoutes(app: Server, deps: LinkPageDeps): void {
     const language = languageOf(request)
     const now = deps.clock.now()
     const totals = link.stock === null ? null : await findLinkWithTotals(deps.db, { ...ofLink(link), now })
-    const state = linkState({ ...link, live: totals?.live ?? 0 }, now)
+    // The charges of a merchant that has moved are created at another address.
+    const state = link.moved_to_address === null ? linkState({ ...link, live: totals?.live ?? 0 }, now) : 'disabled'
     if (state !== 'active') return sendNotice(reply, state, link, language)
     const page = renderLink({ ...shown(deps, link, language), entered: nothingEntered, errors: [] })
     return send(reply, page, linkContentSecurityPolicy(link))

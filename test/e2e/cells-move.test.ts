@@ -74,6 +74,15 @@ describe('a merchant that moves from a to b', () => {
     expect(again).toMatchObject({ status: 201, body: { id: first.body.id } })
   })
 
+  it('sells nothing more by its payment links in a: their pages have no form any more', async () => {
+    await cells.a.db.query(sql`
+      insert into payment_links (merchant_id, id, slug, title, amount, needs_customer, is_enabled, created_at, changed_at)
+      select merchant_id, gen_random_uuid(), 'sold-in-a', 'A link', 700, true, true, now(), now()
+      from clients where client_id = ${clientOf('a')}`)
+    const page = await fetch(`${cells.a.baseUrl}/l/sold-in-a`)
+    expect([page.status, (await page.text()).includes('<form')]).toEqual([410, false])
+  })
+
   it('keeps in a what is there: a charge is paid and refunded', async () => {
     const { body } = await cells.a.call<{ data: { id: string; status: string; pixResponse?: { uri: string } }[] }>(
       '/transaction?status=PIX_QRCODE_GENERATED',
