@@ -46,7 +46,8 @@ export async function findListedDiscrepancy(db: Db, id: string): Promise<ListedD
 
 const columns = sql`
   difference.*, client_id, clients.name as client_name, case
-    when subject = 'payout' then case when record_id is not null then 'withdrawal' end
+    when subject = 'payout' then case when exists (
+      select from withdrawals where withdrawals.merchant_id = difference.merchant_id and withdrawals.id = record_id) then 'withdrawal' end
     when exists (
       select from transactions where transactions.merchant_id = difference.merchant_id and transactions.id = record_id) then 'transaction'
     when exists (

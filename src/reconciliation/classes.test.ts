@@ -12,7 +12,12 @@ import {
 import { byText, findByRecord } from '../../test/support/verification.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
 import { raw, sql } from '../db/sql.ts'
+import { postEntry } from '../entries/post.ts'
+import { sumFees } from '../entries/store.ts'
+import { findBalances } from '../ledger/store.ts'
 import { forEachConcurrent } from '../lib/concurrent.ts'
+import { findListedDiscrepancy } from '../operator/reconciliation-store.ts'
+import { operatorMerchantId } from '../suspense/status.ts'
 import { findBreaches } from '../verification.ts'
 import { classNames } from './classes.ts'
 import { closeDay } from './close.ts'
@@ -219,5 +224,38 @@ it('an unreadable entry without a time is in the statement of a run that found i
   await dismissDiscrepancy(deps, { id: entry?.id ?? '', by: { actor: 'cli:test' }, reason: 'looked at' })
   const later = { from: new Date(from.getTime() + 3_600_000), to }
   expect((await found(later)).map(({ state }) => state)).toEqual(['dismissed'])
+  await day.drop()
+})
+
+it('corrects the operator’s own account where the payout of a draw of fees had another amount', async () => {
+  const day = await openDay(1, 1)
+  const { made, deps } = day
+  const { db } = deps
+  const by = { actor: 'cli:test' }
+  const at = new Date('2026-11-20T12:00:00.000Z')
+  const enter = async (type: 'pay_in' | 'fee_draw', amount: number, reference: string) => {
+    const entry = { type, amount, reference, merchantId: null, acquirer: 'bank', description: 'a test', by }
+    await postEntry({ db, clock: { now: () => at } }, { ...entry, idempotencyKey: reference })
+  }
+  await enter('pay_in', 10_000, 'TED 1')
+  for (const [endToEndId, drawn, amount] of [
+    ['E12345678202611201200moreleftthan', 1_000, 1_300],
+    ['E12345678202611201200lessleftthan', 2_000, 1_800],
+  ] as const) {
+    await enter('fee_draw', drawn, endToEndId)
+    made.bank.payouts.set(endToEndId, { endToEndId, payoutId: null, amount, at, status: 'REALIZADO' })
+  }
+  await run(day)
+  const found = (await listed(day, true)).filter(({ reference }) => reference.endsWith('leftthan'))
+  const before = await sumFees(db)
+  for (const { id } of found) {
+    // An entry has no page of its own to link to.
+    expect(await findListedDiscrepancy(db, id)).toMatchObject({ class: 'payout', record_type: null })
+    await confirmDiscrepancy(deps, { id, by })
+  }
+  expect(await sumFees(db)).toBe(before - 300 + 200)
+  expect(await findBalances(db, operatorMerchantId)).toMatchObject({ available: 0, debt: 0 })
+  expect((await run(day)).newCount).toBe(0)
+  expect(await findBreaches(db)).toEqual([])
   await day.drop()
 })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Window } from '../lib/brasilia.ts'
 import { inReais } from '../lib/money.ts'
+import { operatorMerchantId } from '../suspense/status.ts'
 import type { Found, Proposal, Side, Subject } from './classes.ts'
 
 /** A payment that is not posted and younger than this is still within the service's usual delay. */
@@ -182,9 +183,12 @@ function comparePayout(pair: Pair, { now }: Rules): Found[] {
     return [withAlarm(found, pair, atAcquirer.amount - inLedger.amount)]
   }
   if (sentAtAcquirer === sentInLedger) return []
-  const proposal: Proposal = inLedger
-    ? correct(sentInLedger - sentAtAcquirer)
-    : { ...correct(sentInLedger - sentAtAcquirer), account: 'house' }
+  // No withdrawal has it, or it is an entry of the operator's own money.
+  const isOfOperator = inLedger === null || inLedger.merchantId === operatorMerchantId
+  const proposal: Proposal = {
+    ...correct(sentInLedger - sentAtAcquirer),
+    account: isOfOperator ? 'house' : 'merchant',
+  }
   return [withAlarm(toFound(pair, { class: 'payout', proposal }), pair, sentAtAcquirer - sentInLedger)]
 }
 
