@@ -43,11 +43,11 @@ export async function countSuspense(db: Db, limit: number): Promise<Counted> {
   return row ?? { count: 0, amount: 0, first: null }
 }
 
-/** Discrepancies that a person has to decide: those of timing resolve themselves. */
+/** Discrepancies that may need a person, as in the alerts: those of timing resolve themselves. */
 export async function countDiscrepancies(db: Db, limit: number): Promise<Pick<Counted, 'count' | 'first'>> {
   const [row] = await db.query<Pick<Counted, 'count' | 'first'>>(sql`
     select count(*) as count, min(found_at) as first from (
-      select found_at from differences where state = 'open' and not is_timing order by found_at limit ${limit}
+      select found_at from differences where state = 'open' and class not in ('late', 'cut_off') order by found_at limit ${limit}
     ) waiting`)
   return row ?? { count: 0, first: null }
 }

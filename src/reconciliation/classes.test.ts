@@ -11,10 +11,12 @@ import {
 } from '../../test/support/reconciling.ts'
 import { byText, findByRecord } from '../../test/support/verification.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
+import { countDiscrepancies } from '../dashboard/attention-store.ts'
 import { raw, sql } from '../db/sql.ts'
 import { postEntry } from '../entries/post.ts'
 import { sumFees } from '../entries/store.ts'
 import { findBalances } from '../ledger/store.ts'
+import { assert } from '../lib/assert.ts'
 import { forEachConcurrent } from '../lib/concurrent.ts'
 import { findListedDiscrepancy } from '../operator/reconciliation-store.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
@@ -257,5 +259,24 @@ it('corrects the operator’s own account where the payout of a draw of fees had
   expect(await findBalances(db, operatorMerchantId)).toMatchObject({ available: 0, debt: 0 })
   expect((await run(day)).newCount).toBe(0)
   expect(await findBreaches(db)).toEqual([])
+  await day.drop()
+})
+
+it('a payment that is not posted yet needs no attention until it is missing', async () => {
+  const day = await openDay(1, 1)
+  const { made, deps } = day
+  const missing = [...made.expected].find((name) => name.startsWith('missing_in_ledger '))?.split(' ')[1] ?? ''
+  const payment = made.bank.payments.get(missing)
+  assert(payment, 'a payment is missing in the ledger')
+  payment.at = deps.clock.now()
+  deps.clock.advance(14 * 60_000)
+  const compare = async () => {
+    const window = { from: payment.at, to: deps.clock.now() }
+    await reconcile(deps, { acquirer: deps.acquirer, kind: 'manual', window })
+    return [namesOf(await listed(day, true)), (await countDiscrepancies(deps.db, 10)).count]
+  }
+  expect(await compare()).toEqual([[`late ${missing}`], 0])
+  deps.clock.advance(60_000)
+  expect(await compare()).toEqual([[`missing_in_ledger ${missing}`], 1])
   await day.drop()
 })
