@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { readConfig } from '../config.ts'
 import { postEntry } from '../entries/post.ts'
 import { type ManualAccount, manualAccounts, proposeEntryOnce } from '../entries/propose.ts'
 import { listEntries, sumFees } from '../entries/store.ts'
@@ -8,6 +9,7 @@ import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { type EntryView, toEntryView } from '../operator/entries.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
+import { knowsAcquirer } from './acquirer-settings.ts'
 import { toCentsAboveZero, toShortText } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { byOf, type Context, withContext } from './context.ts'
@@ -88,7 +90,7 @@ export function entryCommands(program: Command, ledger: Command): void {
         const { amount, description, key = newUuid() } = options
         const { proposal, isReplay } = await withContext(async (context) => {
           const merchantId = options.client === undefined ? null : await findMerchant(context, options.client)
-          const acquirer = options.acquirer ?? (await findOnlyAcquirer(context))
+          const acquirer = await findAcquirer(context, options.acquirer)
           const by = byOf(program)
           return await proposeEntryOnce(context, { merchantId, acquirer, amount, debit, credit, description, by, key })
         })
@@ -124,7 +126,7 @@ async function addEntry(
   const { json, amount, reference = null, description, key = newUuid() } = options
   const { entry, isReplay } = await withContext(async (context) => {
     const merchantId = options.client === undefined ? null : await findMerchant(context, options.client)
-    const acquirer = options.acquirer ?? (await findOnlyAcquirer(context))
+    const acquirer = await findAcquirer(context, options.acquirer)
     return await postEntry(context, {
       type,
       idempotencyKey: key,
@@ -170,8 +172,16 @@ function noteOn(type: Exclude<WrittenType, 'manual_entry'>, client: string | und
   }
 }
 
-export async function findOnlyAcquirer({ db }: Context): Promise<string> {
+/**
+ * The named acquirer; without a name, the only one in the ledger. A misspelled name is refused: its account would stay in
+ * the ledger for ever.
+ */
+export async function findAcquirer({ db }: Context, name: string | undefined): Promise<string> {
   const names = [...(await findClearingBalances(db)).keys()]
+  if (name !== undefined) {
+    if (names.includes(name) || knowsAcquirer(readConfig(process.env))(name)) return name
+    throw new Error(`There is no acquirer ${name}: neither the settings nor the ledger have it.`)
+  }
   const [only] = names
   if (only !== undefined && names.length === 1) return only
   throw new Error(

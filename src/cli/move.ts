@@ -5,7 +5,7 @@ import { inReais } from '../lib/money.ts'
 import { exportMove, type MoveDocument, proposeMoveIn, proposeMoveOut } from '../operator/moves.ts'
 import { toCentsAboveZero, toId, toShortText } from './arguments.ts'
 import { byOf, withContext } from './context.ts'
-import { findOnlyAcquirer } from './ledger-entry.ts'
+import { findAcquirer } from './ledger-entry.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }
@@ -30,7 +30,7 @@ export function moveCommands(program: Command, ledger: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ json, client: clientId, toClient: toClientId, amount, description, ...options }: Out) => {
       const { id, recordId, content } = await withContext(async (context) => {
-        const name = options.acquirer ?? (await findOnlyAcquirer(context))
+        const name = await findAcquirer(context, options.acquirer)
         const by = byOf(program)
         const input = { clientId, toClientId, acquirer: name, amount, description, by }
         const { id, record_id: recordId, content } = await proposeMoveOut(context, input)
@@ -71,7 +71,7 @@ export function moveCommands(program: Command, ledger: Command): void {
       const jws = readFileSync(file, 'utf8')
       const keys: { keys: JWK[] } = JSON.parse(readFileSync(keysFile, 'utf8'))
       const { document, proposal } = await withContext(async (context) => {
-        const name = options.acquirer ?? (await findOnlyAcquirer(context))
+        const name = await findAcquirer(context, options.acquirer)
         return await proposeMoveIn(context, { jws, keys, acquirer: name, by: byOf(program) })
       })
       const result = { id: proposal?.id ?? null, state: proposal === null ? 'posted' : 'open' }

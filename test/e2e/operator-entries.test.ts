@@ -34,6 +34,8 @@ afterAll(async () => {
 })
 
 const post = async (...args: string[]) => await cli.runJson<Entry>(['ledger', ...args, '--description', 'a test'])
+const expectRefusal = async (line: string, message: RegExp) =>
+  await cli.expectFailure(['ledger', ...line.split(' '), '--description', 'a test'], message)
 const manual = (debit: string, credit: string, cents: number) =>
   `entry --client ${client} --debit ${debit} --credit ${credit} --amount ${cents}`.split(' ')
 const accountsOf = async (id: string): Promise<Record<string, number>> => {
@@ -69,14 +71,9 @@ describe('fees', () => {
       id: drawn.id,
       isReplay: true,
     })
-    await cli.expectFailure(
-      ['ledger', 'draw-fees', '--amount', '301', '--key', 'october', '--description', 'x'],
-      /different content/,
-    )
-    await cli.expectFailure(
-      ['ledger', 'draw-fees', '--amount', '101', '--description', 'x'],
-      /The fees are R\$ 0,01 short of R\$ 1,01/,
-    )
+    await expectRefusal('draw-fees --amount 301 --key october', /different content/)
+    await expectRefusal('draw-fees --amount 101', /The fees are R\$ 0,01 short of R\$ 1,01/)
+    await expectRefusal('draw-fees --amount 1 --acquirer simulador', /There is no acquirer simulador/)
     expect(await total()).toMatchObject({ acquirers: [{ acquirer: 'simulator', cents: 1_700 }], fees: 100 })
     expect(await transfersOf(service, drawn.id)).toEqual(['fees_drawn fees>acquirer 300'])
     const acted = await cli.runJson<{ action: string; recordId: string }[]>(['audit', 'list', '--record', drawn.id])
