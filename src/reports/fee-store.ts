@@ -13,8 +13,8 @@ export type ChargedRow = {
 }
 
 /**
- * What was charged in a window for payments, refunds and withdrawals, by the rule that set the fee. The rule of a payment
- * is that of its posting; the fee of a refund or a withdrawal is set when it is requested.
+ * What was charged in a window for payments, refunds and withdrawals, by the fee that was agreed, however often it was
+ * set. The fee of a payment is that of its posting; the fee of a refund or a withdrawal is set when it is requested.
  */
 export async function sumCharged(db: Reads, merchantId: string, { from, to }: Window): Promise<ChargedRow[]> {
   return await db.query<ChargedRow>(sql`
@@ -28,7 +28,7 @@ export async function sumCharged(db: Reads, merchantId: string, { from, to }: Wi
       group by event_key, record_type, record_id
     )
     select record_type as operation, count(*) as count, sum(volume)::bigint as volume, sum(fee)::bigint as fee,
-      case when rule.valid_from is not null then json_build_object(
+      case when rule.fixed is not null then json_build_object(
         'fixed', fixed, 'basis_points', basis_points, 'minimum', minimum, 'maximum', maximum) end as rule
     from posted
     cross join lateral (
@@ -42,8 +42,8 @@ export async function sumCharged(db: Reads, merchantId: string, { from, to }: Wi
       where merchant_id = ${merchantId} and operation = record_type and valid_from <= set_at
       order by valid_from desc limit 1
     ) rule on true
-    group by record_type, valid_from, fixed, basis_points, minimum, maximum
-    order by array_position(array['transaction', 'refund', 'withdrawal'], record_type), valid_from nulls first`)
+    group by record_type, fixed, basis_points, minimum, maximum
+    order by array_position(array['transaction', 'refund', 'withdrawal'], record_type), min(valid_from) nulls first`)
 }
 
 export type ReturnedRow = { kind: 'fee_returned' | 'fee_return_reversed'; count: number; fee: number }

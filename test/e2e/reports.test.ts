@@ -39,6 +39,8 @@ beforeAll(async () => {
   await untilWithdrawal(service, await withdraw(service, { amount: 20_000, externalCode: 'saque-0001' }), 'PROCESSED')
   // Ten minutes before April, in Brasília.
   service.clock.set(new Date('2026-04-01T02:50:00Z'))
+  // The same fee is agreed again.
+  await setFixedFee(service, 'transaction', 45)
   const { id, uri } = await charge(service, { amount: 3_000, externalCode: 'virada-1' })
   late = id
   service.clock.advance(20 * minute)
@@ -151,6 +153,11 @@ describe('the fee statement', () => {
     expect(fees.total).toBe(315)
     const whole = await periodOf('from=2026-01-01&until=2026-12-31')
     expect(whole.fees.total).toBe(360)
+    const ofPayments = whole.fees.lines.filter(({ operation }) => operation === 'transaction')
+    expect(ofPayments.map(({ rule, count, fee }) => [rule?.fixed, count, fee])).toEqual([
+      [100, 2, 200],
+      [45, 2, 90],
+    ])
     // The operator has drawn nothing: the account has what was charged.
     const [account] = await service.db.query<{ balance: number }>(sql`
       select balance from ledger_accounts where merchant_id = ${merchantId} and account = 'fees'`)
