@@ -3,7 +3,8 @@ import { manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { meanwhileAfterComparison, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
-import type { Db } from '../db/sql.ts'
+import { type Db, sql } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
 import { closeDay } from './close.ts'
 
 const { day } = generatedDay
@@ -70,4 +71,19 @@ it('names the version of the day before from which it took the opening balances'
   expect(isClosedAgain).toBe(true)
   expect(statement.dayBefore).toEqual({ day, version: 1, sha256: first.sha256 })
   expect(statement.acquirerSide.opening).toBe(first.statement.acquirerSide.closing)
+})
+
+it('resolves a payment at the cut-off with the close of the next day, also if the bank’s clock is ahead', async () => {
+  const reference = [...made.expected].find((name) => name.startsWith('cut_off '))?.slice('cut_off '.length) ?? ''
+  const payment = made.bank.payments.get(reference)
+  assert(payment, 'a payment is at the cut-off')
+  const midnight = generatedDay.to.getTime()
+  payment.at = new Date(midnight + 20_000)
+  await database.db.query(sql`
+    update transactions set payment_date = ${payment.at}, status_dates[3] = ${new Date(midnight - 10_000)}
+    where end_to_end = ${reference}`)
+  const stateIn = async (which: string) =>
+    (await close(which)).statement.differences.find((one) => one.reference === reference)
+  expect(await stateIn(day)).toMatchObject({ class: 'cut_off', state: 'open' })
+  expect(await stateIn(nextDay)).toMatchObject({ class: 'cut_off', state: 'resolved' })
 })

@@ -58,7 +58,8 @@ export type Rules = {
 
 /** The discrepancies of one pair; none where both sides agree, or where it is outside the window. A pure function. */
 export function compare(pair: Pair, rules: Rules): Found[] {
-  if (!liesIn(rules.window, pair)) return []
+  // A payment that the acquirer dates after midnight may be posted before it.
+  if (!liesIn(rules.window, pair)) return pair.subject === 'payment' && isEqual(pair) ? compareDays(pair, rules) : []
   switch (pair.subject) {
     case 'payment':
       return [...comparePayment(pair, rules), ...compareFee(pair, rules)]
@@ -102,7 +103,12 @@ function comparePayment(pair: Pair, rules: Rules): Found[] {
     const proposal: Proposal = inLedger.isInSuspense ? { action: 'investigate' } : correct(atAcquirer.amount - posted)
     return [toFound(pair, { class: 'amount', proposal })]
   }
-  return rules.isDaily && !inLedger.isInSuspense ? compareDays(pair, atAcquirer.at, inLedger.postedAt, rules) : []
+  return compareDays(pair, rules)
+}
+
+/** Whether both sides have a payment, with the same amount. */
+function isEqual({ atAcquirer, inLedger, corrected }: Pair): boolean {
+  return atAcquirer !== null && inLedger !== null && atAcquirer.amount === inLedger.amount + corrected.amount
 }
 
 function compareUnposted(pair: Pair, atAcquirer: NonNullable<Pair['atAcquirer']>, { now }: Rules): Found {
@@ -115,7 +121,10 @@ function compareUnposted(pair: Pair, atAcquirer: NonNullable<Pair['atAcquirer']>
 }
 
 /** Reported in the close of the earlier of the two days. */
-function compareDays(pair: Pair, paidAt: Date, postedAt: Date, { window }: Rules): Found[] {
+function compareDays(pair: Pair, { isDaily, window }: Rules): Found[] {
+  const { atAcquirer, inLedger } = pair
+  if (!isDaily || !atAcquirer || !inLedger || inLedger.isInSuspense) return []
+  const [paidAt, postedAt] = [atAcquirer.at, inLedger.postedAt]
   const [first, last] = paidAt < postedAt ? [paidAt, postedAt] : [postedAt, paidAt]
   const isOfTwoDays = window.from <= first && first < window.to && last >= window.to
   if (!isOfTwoDays) return []

@@ -217,7 +217,7 @@ export async function resolveTimed(
 ): Promise<number> {
   const rows = await tx.query(sql`
     update differences set state = 'resolved', decided_at = ${now}
-    where acquirer = ${acquirer} and state = 'open' and is_timing and at < ${before}
+    where acquirer = ${acquirer} and state = 'open' and is_timing and least(at, (in_ledger ->> 'postedAt')::timestamptz) < ${before}
     returning id`)
   return rows.length
 }
