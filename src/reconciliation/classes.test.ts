@@ -229,23 +229,27 @@ it('an unreadable entry without a time is in the statement of a run that found i
   await day.drop()
 })
 
+const by = { actor: 'cli:test' }
+const enteredAt = new Date('2026-11-20T12:00:00.000Z')
+
+/** Posts an entry of the operator's own money. */
+async function enter({ deps }: Day, type: 'pay_in' | 'fee_draw', amount: number, reference: string | null = null) {
+  const entry = { type, amount, reference, merchantId: null, acquirer: 'bank', description: 'a test', by }
+  const clock = { now: () => enteredAt }
+  await postEntry({ db: deps.db, clock }, { ...entry, idempotencyKey: `${type} ${amount}` })
+}
+
 it('corrects the operator’s own account where the payout of a draw of fees had another amount', async () => {
   const day = await openDay(1, 1)
   const { made, deps } = day
   const { db } = deps
-  const by = { actor: 'cli:test' }
-  const at = new Date('2026-11-20T12:00:00.000Z')
-  const enter = async (type: 'pay_in' | 'fee_draw', amount: number, reference: string) => {
-    const entry = { type, amount, reference, merchantId: null, acquirer: 'bank', description: 'a test', by }
-    await postEntry({ db, clock: { now: () => at } }, { ...entry, idempotencyKey: reference })
-  }
-  await enter('pay_in', 10_000, 'TED 1')
+  await enter(day, 'pay_in', 10_000)
   for (const [endToEndId, drawn, amount] of [
     ['E12345678202611201200moreleftthan', 1_000, 1_300],
     ['E12345678202611201200lessleftthan', 2_000, 1_800],
   ] as const) {
-    await enter('fee_draw', drawn, endToEndId)
-    made.bank.payouts.set(endToEndId, { endToEndId, payoutId: null, amount, at, status: 'REALIZADO' })
+    await enter(day, 'fee_draw', drawn, endToEndId)
+    made.bank.payouts.set(endToEndId, { endToEndId, payoutId: null, amount, at: enteredAt, status: 'REALIZADO' })
   }
   await run(day)
   const found = (await listed(day, true)).filter(({ reference }) => reference.endsWith('leftthan'))
@@ -278,5 +282,25 @@ it('a payment that is not posted yet needs no attention until it is missing', as
   expect(await compare()).toEqual([[`late ${missing}`], 0])
   deps.clock.advance(60_000)
   expect(await compare()).toEqual([[`missing_in_ledger ${missing}`], 1])
+  await day.drop()
+})
+
+it('posts no correction of a payout that a draw of fees explains meanwhile by its amount', async () => {
+  const day = await openDay(1, 1)
+  const endToEndId = 'E12345678202611201200drawnbyhand'
+  await enter(day, 'pay_in', 10_000)
+  day.made.bank.payouts.set(endToEndId, {
+    endToEndId,
+    payoutId: null,
+    amount: 2_500,
+    at: enteredAt,
+    status: 'REALIZADO',
+  })
+  await run(day)
+  const [found] = (await listed(day, true)).filter(({ reference }) => reference === endToEndId)
+  await enter(day, 'fee_draw', 2_500)
+  await expect(confirmDiscrepancy(day.deps, { id: found?.id ?? '', by })).rejects.toThrow(/has changed for/)
+  await run(day)
+  expect((await listed(day)).find(({ id }) => id === found?.id)).toMatchObject({ state: 'resolved' })
   await day.drop()
 })

@@ -16,6 +16,7 @@ import {
   insertListed,
   type Listed,
   listPairs,
+  nameEntries,
 } from './pairs-store.ts'
 import { type ReconcileDeps, rulesFor } from './run.ts'
 import type { DiscrepancyRow } from './store.ts'
@@ -71,6 +72,7 @@ async function compareAgain(
     if (subject === 'payout') {
       const hasList = Boolean(acquirer.payouts?.list)
       await addWithdrawals(db, { ...scope, hasList, isRolling: false })
+      await nameEntries(db, scope)
       await addEntries(db, scope)
     }
     const pairs = await listPairs(db, { runId, acquirer: name, subject, after: '', limit: pairsMax })
