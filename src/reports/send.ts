@@ -226,6 +226,7 @@ async function sendTo(
   const { subject, text } = writeReportMail({ report, period, language, merchantName, baseUrl, ...files })
   await sendMail(mail, baseUrl, {
     // One mail each: nobody sees the others' addresses.
-    ...{ to: recipient.email, subject, text, id: `${id}.${period.from}.${recipient.id}`, attachments: files.files },
+    ...{ to: recipient.email, subject, text, attachments: files.files },
+    id: `${merchantId}.${id}.${period.from}.${recipient.id}`,
   })
 }

@@ -245,13 +245,24 @@ it('sends the reports of two merchants whose schedules have the same id', async 
   const before = mailServer.mails.length
   for (const by of [owner, outsider])
     expect((await schedule({ ...daily, recipients: [await idOf(by)] }, { by })).status).toBe(201)
+  // One person of the operator gets both.
+  const clients = await service.db.query<{ id: string }>(sql`select client_id as id from clients`)
+  const ofOperator = { ...daily, id: randomUUID(), recipients: [await idOf(admin)] }
+  for (const client of clients)
+    expect((await schedule(ofOperator, { by: admin, query: `?clientId=${client.id}` })).status).toBe(201)
   // The operator's report of the closed day is due too, and would wait for the day to be signed.
   service.clock.set(new Date('2026-04-30T05:59:00-03:00'))
   await service.runJob('reconciliation.close')
   await sendDue('2026-04-30T07:00:00-03:00')
-  const sent = mailServer.mails.slice(before).flatMap(({ to }) => to)
+  const mails = mailServer.mails.slice(before)
+  const sent = mails.flatMap(({ to }) => to)
   expect(sent.filter((to) => to !== admin).toSorted()).toEqual([outsider, owner].toSorted())
+  // Programs show mails with the same id once.
+  const ofBoth = mails.filter(({ subject }) => subject.includes('Transações'))
+  expect([ofBoth.length, new Set(ofBoth.map((mail) => mail.id)).size]).toEqual([4, 4])
   for (const by of [owner, outsider]) await (await as(by)).call(`${path}/${id}`, { method: 'DELETE' })
+  for (const client of clients)
+    await (await as(admin)).call(`${path}/${ofOperator.id}?clientId=${client.id}`, { method: 'DELETE' })
 })
 
 it('a report is given up, with the reason, when the mail server was removed after its period was over', async () => {
