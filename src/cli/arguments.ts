@@ -60,8 +60,17 @@ export function toDocument(text: string): string {
 }
 
 export function toShortText(text: string): string {
-  if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text))
-    throw new InvalidArgumentError('1 to 255 characters, without control characters.')
+  return requireText(text, 255)
+}
+
+/** As long as the audit log and the dashboard take. */
+export function toReference(text: string): string {
+  return requireText(text, 128)
+}
+
+function requireText(text: string, lengthMax: number): string {
+  if (text.trim() === '' || text.length > lengthMax || /\p{Cc}/u.test(text))
+    throw new InvalidArgumentError(`1 to ${lengthMax} characters, without control characters.`)
   return text
 }
 

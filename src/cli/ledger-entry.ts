@@ -10,7 +10,7 @@ import { newUuid } from '../lib/secrets.ts'
 import { type EntryView, toEntryView } from '../operator/entries.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
 import { knowsAcquirer } from './acquirer-settings.ts'
-import { toCentsAboveZero, toShortText } from './arguments.ts'
+import { toCentsAboveZero, toReference, toShortText } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
@@ -68,10 +68,14 @@ export function entryCommands(program: Command, ledger: Command): void {
   const reference = '--reference <id>'
 
   command('draw-fees', 'post fees that the operator takes out of the account at the PSP', 'none')
-    .option(reference, 'the endToEndId of the payout; without it reconciliation recognizes the payout by its amount')
+    .option(
+      reference,
+      'the endToEndId of the payout; without it reconciliation recognizes the payout by its amount',
+      toReference,
+    )
     .action(async (options: EntryOptions) => await addEntry(program, 'fee_draw', options))
   command('pay-in', 'post money that was paid into the account at the PSP from outside, such as by a TED', 'optional')
-    .option(reference, 'its reference in the PSP’s account statement')
+    .option(reference, 'its reference in the PSP’s account statement', toReference)
     .action(async (options: EntryOptions) => await addEntry(program, 'pay_in', options))
   command(
     'write-off',
@@ -79,7 +83,7 @@ export function entryCommands(program: Command, ledger: Command): void {
     'required',
   ).action(async (options: EntryOptions) => await addEntry(program, 'write_off', options))
   command('psp-fee', 'post what a PSP charged the operator, at the expense of the operator’s fees', 'none')
-    .option(reference, 'its reference in the PSP’s account statement')
+    .option(reference, 'its reference in the PSP’s account statement', toReference)
     .action(async (options: EntryOptions) => await addEntry(program, 'psp_fee', options))
 
   command('entry', 'propose a manual entry, which another person has to approve', 'optional')

@@ -74,6 +74,7 @@ describe('fees', () => {
     await expectRefusal('draw-fees --amount 301 --key october', /different content/)
     await expectRefusal('draw-fees --amount 101', /The fees are R\$ 0,01 short of R\$ 1,01/)
     await expectRefusal('draw-fees --amount 1 --acquirer simulador', /There is no acquirer simulador/)
+    await expectRefusal(`draw-fees --amount 1 --reference ${'x'.repeat(129)}`, /--reference.* 1 to 128 characters/)
     expect(await total()).toMatchObject({ acquirers: [{ acquirer: 'simulator', cents: 1_700 }], fees: 100 })
     expect(await transfersOf(service, drawn.id)).toEqual(['fees_drawn fees>acquirer 300'])
     const acted = await cli.runJson<{ action: string; recordId: string }[]>(['audit', 'list', '--record', drawn.id])
