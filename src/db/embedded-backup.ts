@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -56,19 +57,22 @@ export async function writeBackup({
   guiche: string
   now: Date
 }): Promise<{ bytes: number }> {
-  if (existsSync(file)) throw new Error(`${file} exists: choose another name.`)
+  assertFree(file)
   const client = new pg.Client({ connectionString: asAdministrator(connectionString) })
   client.on('error', () => {})
   await client.connect()
-  const partial = `${file}.part`
+  // Another backup may be made under the same name at the same time.
+  const id = randomUUID()
+  const partial = `${file}.${id}.part`
   try {
     const pack = tar.pack()
     const output = createWriteStream(partial, { mode: 0o600, flush: true })
-    const filled = fill(pack, client, { guiche, now }).catch((error: unknown) => {
+    const filled = fill(pack, client, { id, guiche, now }).catch((error: unknown) => {
       pack.destroy(error instanceof Error ? error : new Error(String(error)))
       throw error
     })
     await Promise.all([filled, pipeline(pack, createGzip({ level: 1 }), output)])
+    assertFree(file)
     await rename(partial, file)
     syncFolder(dirname(file))
     return { bytes: output.bytesWritten }
@@ -81,9 +85,19 @@ export async function writeBackup({
   }
 }
 
-async function fill(pack: tar.Pack, client: pg.Client, { guiche, now }: { guiche: string; now: Date }): Promise<void> {
+function assertFree(file: string): void {
+  if (existsSync(file)) throw new Error(`${file} exists: choose another name.`)
+}
+
+async function fill(
+  pack: tar.Pack,
+  client: pg.Client,
+  { id, guiche, now }: { id: string; guiche: string; now: Date },
+): Promise<void> {
   // A slot keeps the write-ahead log of the time of the copy. A temporary one ends with its session.
-  await client.query('select pg_create_physical_replication_slot($1, true, true)', [`guiche_backup_${process.pid}`])
+  await client.query('select pg_create_physical_replication_slot($1, true, true)', [
+    `guiche_backup_${id.replaceAll('-', '_')}`,
+  ])
   const {
     rows: [start],
   } = await client.query<{ segment: string; folder: string; postgres: string }>(`

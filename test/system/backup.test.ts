@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, expect, it, vi } from 'vitest'
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
-import { discardRestored, restoreBackup } from '../../src/db/embedded-backup.ts'
+import { discardRestored, restoreBackup, writeBackup } from '../../src/db/embedded-backup.ts'
 import { findBinaries } from '../../src/db/embedded-launcher.ts'
 import { connect, type Db, sql } from '../../src/db/sql.ts'
 import { dayOf } from '../../src/lib/brasilia.ts'
@@ -282,6 +282,22 @@ it('after a restore that was killed once its database was in place, the next sta
   // Kept: a service may already have run on it.
   expect(await discardRestored({ dataDir, log: pino({ level: 'silent' }) })).toMatchObject({ isKept: true })
   expect(await readdir(dataDir)).toContain('postgres')
+})
+
+it('two backups under one name at once leave one complete file', async () => {
+  const original = await newDataDir()
+  await copyMigrated(original)
+  const server = await startEmbeddedPostgres({ dataDir: original, log: pino({ level: 'silent' }) })
+  cleanups.push(server.stop)
+  const folder = await newDataDir()
+  const file = join(folder, 'guiche.tar.gz')
+  const backup = { connectionString: server.connectionString, file, guiche: 'test', now: new Date() }
+  const outcomes = await Promise.allSettled([writeBackup(backup), writeBackup(backup)])
+  expect(outcomes).toContainEqual({ status: 'fulfilled', value: { bytes: expect.any(Number) } })
+  for (const outcome of outcomes)
+    if (outcome.status === 'rejected') expect(outcome.reason).toEqual(new Error(`${file} exists: choose another name.`))
+  expect(await readdir(folder)).toEqual(['guiche.tar.gz'])
+  expect(await guiche(await newDataDir(), ['restore', file])).toMatchObject({ code: 0, stderr: '' })
 })
 
 it('backup and restore refuse an existing file or database, an incomplete file and another server', async () => {
