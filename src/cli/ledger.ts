@@ -75,6 +75,7 @@ export function ledgerCommands(program: Command): void {
           breaches: breaches.length,
           isChecked: checked ?? false,
           engagedAt: engaged.engagedAt,
+          reasonLength: engaged.reason.length,
           by: byOf(program),
         })
       })

@@ -41,6 +41,7 @@ const Release = Type.Object({
   reason,
   isChecked: Type.Optional(Type.Boolean()),
   engagedAt: Type.Optional(Type.String({ format: 'iso-date-time', description: 'Of the freeze that was shown' })),
+  reasonLength: Type.Optional(Type.Integer({ minimum: 0, description: 'Of the reason that was shown' })),
 })
 
 /** The state of the service and of the other cells, alerts, and the payout freeze. */

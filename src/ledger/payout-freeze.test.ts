@@ -43,3 +43,19 @@ it('only the freeze that the operator has read about is released', async () => {
   })
   expect(await releasePayouts(deps, { by, engagedAt })).toEqual(payoutFreeze)
 })
+
+it('a freeze to which a reason was added after the operator has read it is not released', async () => {
+  const { db } = database
+  const by = { actor: 'cli:test' }
+  const deps = { db, clock: { now: () => now } }
+  const { payoutFreeze } = await stopPayouts(deps, { reason: 'a drill', by })
+  const { engagedAt = '', reason = '' } = payoutFreeze ?? {}
+  await db.transaction(async (tx) => await freezePayoutsAlso(tx, { reason: 'money left', by, now }))
+  await expect(releasePayouts(deps, { by, engagedAt, reasonLength: reason.length })).rejects.toMatchObject({
+    code: 'release_not_possible',
+    details: { fields: [{ code: 'changed' }] },
+  })
+  expect(await releasePayouts(deps, { by, engagedAt, reasonLength: 'a drill money left'.length })).toMatchObject({
+    reason: 'a drill money left',
+  })
+})

@@ -84,10 +84,11 @@ export async function freezeRestored(
  *
  * @param reason by default the reason of the freeze
  * @param engagedAt the freeze that the operator has read about; by default whichever is active
+ * @param reasonLength the length of its reason as the operator has read it: reasons are only added
  * @param breaches how many violations the verification of the ledger still found; for the audit log
  * @param isChecked the operator confirms {@link dataLossChecks}; only needed after the database lost commits
  * @throws {AppError} `release_not_possible` without that confirmation: money that has left could be sent again; or
- *   because another freeze is active
+ *   because another freeze is active, or a reason was added
  */
 export async function releasePayouts(
   { db, clock }: Deps,
@@ -95,9 +96,17 @@ export async function releasePayouts(
     by,
     reason,
     engagedAt,
+    reasonLength,
     breaches,
     isChecked = false,
-  }: { by: By; reason?: string; engagedAt?: string; breaches?: number; isChecked?: boolean },
+  }: {
+    by: By
+    reason?: string
+    engagedAt?: string
+    reasonLength?: number
+    breaches?: number
+    isChecked?: boolean
+  },
 ): Promise<PayoutFreezeView | null> {
   return await db.transaction(async (tx) => {
     const now = clock.now()
@@ -107,6 +116,10 @@ export async function releasePayouts(
     if (engagedAt !== undefined && engagedAt !== view.engagedAt) {
       const detail = `Another payout freeze is active, since ${view.engagedAt}: ${view.reason}`
       throw refusal('release_not_possible', 'changed', detail, { field: 'engagedAt' })
+    }
+    if (reasonLength !== undefined && reasonLength !== view.reason.length) {
+      const detail = `A reason was added to the payout freeze: ${view.reason}`
+      throw refusal('release_not_possible', 'changed', detail, { field: 'reasonLength' })
     }
     // Checked after the update, which locks the row. If another process detects a loss now, its reason is in the row
     // already, or it waits for this transaction and then freezes payouts again.

@@ -75,7 +75,12 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
     initialValues: { reason: '', isChecked: false },
     send: async ({ reason, isChecked }) =>
       active
-        ? await request('POST', '/payout-freeze/release', { reason, isChecked, engagedAt: active.engagedAt })
+        ? await request('POST', '/payout-freeze/release', {
+            reason,
+            isChecked,
+            engagedAt: active.engagedAt,
+            reasonLength: active.reason.length,
+          })
         : await request('POST', '/payout-freeze', { reason }),
     onSuccess: async () => {
       close()
