@@ -4,7 +4,7 @@ import { createRequestObserver, observeAcquirers } from './acquirers/metrics.ts'
 import { recordExchanges } from './acquirers/record.ts'
 import { type Acquirers, createRegistry } from './acquirers/registry.ts'
 import { createApp } from './app.ts'
-import { claimCell } from './auth/cell.ts'
+import { checkCell, claimCell } from './auth/cell.ts'
 import { loadSecretKey, replaceSecretKey } from './auth/secret-key.ts'
 import { saveSetting } from './auth/store.ts'
 import type { ClusterWorker } from './cluster/worker.ts'
@@ -77,16 +77,6 @@ export async function startService({
       database ?? (await openDatabase({ config, log, role: clusterWorker ? 'worker' : 'service' }))
     stops.push(closeDatabase)
     if (config.tracing) stops.push((await loadTracing({ ...config.tracing, version, log })).stop)
-    const isReplaced = await replaceSecretKey(db, { configured: config.secretKey, previous: config.secretKeyPrevious })
-    if (isReplaced) log.info('SECRET_KEY was replaced: all secrets are now encrypted with the new key')
-    const { key, isGenerated } = await loadSecretKey(db, config.secretKey)
-    if (isGenerated && (config.databaseUrl !== null || config.isPublic)) {
-      log.warn('SECRET_KEY is not set: a generated key is stored in the database, next to the secrets that it protects')
-    }
-
-    // A cell is one of several installations that share an address. A database belongs to one cell for ever.
-    const cell = await claimCell(db, config.cell)
-
     const registry = new Registry()
     addProcessMetrics(registry)
     const port = config.port === 0 ? await findFreePort(config.host) : config.port
@@ -105,6 +95,19 @@ export async function startService({
         (await app?.inject({ method: 'POST', url: path, payload: body as object }))?.statusCode ?? 503,
     })
     stops.push(network.close)
+
+    // Before anything is written: a start with the settings of another installation changes nothing here.
+    await checkCell(db, config.cell)
+    const isReplaced = await replaceSecretKey(db, { configured: config.secretKey, previous: config.secretKeyPrevious })
+    if (isReplaced) log.info('SECRET_KEY was replaced: all secrets are now encrypted with the new key')
+    const { key, isGenerated } = await loadSecretKey(db, config.secretKey)
+    if (isGenerated && (config.databaseUrl !== null || config.isPublic)) {
+      log.warn('SECRET_KEY is not set: a generated key is stored in the database, next to the secrets that it protects')
+    }
+
+    // A cell is one of several installations that share an address. A database belongs to one cell for ever.
+    const cell = await claimCell(db, config.cell)
+
     warnOfUnsafeSettings({ config, log, environment: network.environment })
     observeAcquirers({ registry, clock, acquirers: network.acquirers })
     // An exchange is a request to an acquirer with its outcome. It is recorded without its content, and measured.

@@ -20,8 +20,14 @@ export async function findCell(db: Db | Tx): Promise<Cell | null> {
  */
 export async function claimCell(db: Db, configured: Cell | null): Promise<Cell | null> {
   if (configured !== null) await store.insertSetting(db, cellSetting, configured)
+  await checkCell(db, configured)
+  return configured
+}
+
+/** @throws {Error} if the database belongs to another cell, or to one although none is configured */
+export async function checkCell(db: Db, configured: Cell | null): Promise<void> {
   const claimed = await findCell(db)
-  if (claimed === configured) return claimed
+  if (claimed === configured || claimed === null) return
   throw new Error(
     configured === null
       ? `This database belongs to the cell ${claimed}, and CELL is not set: set CELL=${claimed}.`

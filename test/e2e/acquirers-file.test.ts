@@ -148,6 +148,25 @@ it('serves no real acquirer on a database of simulated money, and only a simulat
   cleanups.push(again.stop)
 })
 
+it('a start that is refused for its acquirers or its cell leaves the database its secret key and its cell', async () => {
+  const shared = await createTestDatabase()
+  cleanups.push(shared.drop)
+  // It keeps a generated key, which any SECRET_KEY replaces.
+  const startAlone = async () => await startTestService({ clock, database: shared, environment: {} })
+  await (await startAlone()).stop()
+  const production = await environmentOf({ environment: 'production', baseUrl: 'https://pix.example.com' })
+  for (const environment of [production, { ...production, ACQUIRERS_FILE: files.path('missing.json') }])
+    await expect(
+      startTestService({ clock, database: shared, environment: { ...environment, CELL: 'b' } }),
+    ).rejects.toThrow(/belongs to a simulated Pix network|missing\.json/)
+  await (await startAlone()).stop()
+  const startAs = async (environment: Record<string, string>) =>
+    await startTestService({ clock, database: shared, environment })
+  await (await startAs({ CELL: 'a' })).stop()
+  await expect(startAs({ CELL: 'b', SECRET_KEY: secretKey })).rejects.toThrow('belongs to the cell a')
+  cleanups.push((await startAs({ CELL: 'a' })).stop)
+})
+
 it('reports records of an acquirer that the settings no longer have', async () => {
   const shared = await createTestDatabase()
   cleanups.push(shared.drop)
