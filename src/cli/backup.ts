@@ -1,8 +1,10 @@
-import { resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import { attachOrStart, openDatabase } from '../database.ts'
 import { discardRestored, findRecoveredUntil, restoreBackup, writeBackup } from '../db/embedded-backup.ts'
+import { hasCode } from '../db/embedded-process.ts'
 import { dayOf } from '../lib/brasilia.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createLog } from '../log.ts'
@@ -21,6 +23,7 @@ export function backupCommands(program: Command): void {
     .action(async (name: string, { json }: { json?: boolean }) => {
       const file = resolve(name)
       const { dataDir, ...config } = embeddedConfig()
+      assertDatabase(dataDir)
       const server = await attachOrStart({ dataDir, log: createLog({ ...config, logLevel: 'silent' }) })
       try {
         const { connectionString } = server
@@ -60,6 +63,15 @@ export function backupCommands(program: Command): void {
         await database.close()
       }
     })
+}
+
+/** Otherwise a new database would be made, and a backup of it: a timer may run in another folder than the service. */
+function assertDatabase(dataDir: string): void {
+  try {
+    statSync(join(dataDir, 'postgres'))
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) throw new Error(`${dataDir} has no database: set DATA_DIR to that of the service.`)
+  }
 }
 
 const backupNote =

@@ -314,6 +314,10 @@ it('backup and restore refuse an existing file or database, an incomplete file a
     stderr: expect.stringContaining('has a database: move it to another place, or choose another DATA_DIR.'),
   })
   const empty = await newDataDir()
+  expect(await guiche(empty, ['backup', join(original, 'none.tar.gz')])).toMatchObject({
+    code: 1,
+    stderr: `guiche: ${empty} has no database: set DATA_DIR to that of the service.\n`,
+  })
   const cut = join(original, 'cut.tar.gz')
   const bytes = await readFile(file)
   await writeFile(cut, bytes.subarray(0, bytes.length - 1000))
