@@ -136,5 +136,7 @@ function explain(error: Error): string {
 }
 
 function print(text: string): void {
+  // A reader that has gone ends neither the log (log.ts) nor the service.
+  process.stdout.on('error', () => {})
   process.stdout.write(text)
 }

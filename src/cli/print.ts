@@ -1,3 +1,5 @@
+import { constants } from 'node:os'
+
 type How = {
   json?: boolean | undefined
   /** What to show a person instead of the value, such as amounts in reais. */
@@ -24,8 +26,19 @@ function toJson(value: object): string {
   )
 }
 
+let isWatched = false
+
 export function write(text: string): void {
+  if (!isWatched) process.stdout.once('error', endWithReader)
+  isWatched = true
   process.stdout.write(text)
+}
+
+/** As for other programs: a reader that has enough, such as `head`, ends the command without a word. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE)
+  printError(error)
+  process.exit(1)
 }
 
 /** Replaces control, format and private-use characters (`\p{C}`): text from merchants, banks and payers must not control a terminal. */

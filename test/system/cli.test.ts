@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,6 +49,16 @@ async function runAlone(args: string[]): Promise<Ran> {
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
     })
   })
+}
+
+/** Runs the compiled CLI with a reader that ends before it has read anything. */
+async function runWithoutReader(args: string[]): Promise<{ code: number | null; stderr: string }> {
+  const main = join(inject('build'), 'src/cli/main.js')
+  const child = spawn(process.execPath, [main, ...args], { cwd: folder, env: { PATH: process.env.PATH } })
+  child.stdout.destroy()
+  let stderr = ''
+  child.stderr.on('data', (data) => (stderr += String(data)))
+  return await new Promise((resolve) => child.once('close', (code) => resolve({ code, stderr })))
 }
 
 /** Runs a command with `--json`: standard output has only JSON, and standard error is empty. */
@@ -306,6 +316,10 @@ describe('an error', () => {
     expect(await runAlone(['cliant'])).toMatchObject({ code: 1, stdout: '' })
     await expectFailure(['cliant'], /unknown command 'cliant'\n\(Did you mean client\?\)/)
     await expectFailure(['client', 'list', '--jsn'], /unknown option '--jsn'\n\(Did you mean --json\?\)/)
+  })
+
+  it('is none if the reader of the output has enough: the command ends as others do', async () => {
+    expect(await runWithoutReader(['cell', 'a'])).toEqual({ code: 141, stderr: '' })
   })
 })
 

@@ -1,10 +1,14 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { copyMigrated } from '../support/migrated-folder.ts'
 import { findFreePort, makeDataDir, startAndStop, startServiceProcess } from '../support/process.ts'
+import { eventually } from '../support/webhooks.ts'
 
 let folder: Awaited<ReturnType<typeof makeDataDir>>
 
@@ -91,4 +95,22 @@ describe('a start that is interrupted by SIGTERM', () => {
     expect(code, said).toBe(0)
     expect(await attachEmbeddedPostgres(folder)).toBeNull()
   })
+})
+
+it('a start goes on if the reader of its output has gone', async () => {
+  await copyMigrated(folder.dataDir)
+  const port = await findFreePort()
+  const child = spawn(process.execPath, [join(inject('build'), 'src/main.js')], {
+    cwd: folder.dataDir,
+    env: { PATH: process.env.PATH, DATA_DIR: folder.dataDir, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  child.stdout.destroy()
+  const ended = once(child, 'exit')
+  await eventually(async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null)
+    return answer?.ok === true || child.exitCode !== null
+  })
+  child.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
 })
