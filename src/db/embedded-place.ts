@@ -41,11 +41,12 @@ export const nobody: User = { uid: 65534, gid: 65534 }
 const derivedUserIds = { first: 50_000, count: 10_000 }
 
 /**
- * When we run as root, a folder made by an ordinary user keeps its owner. Any other gets a user id derived from the
- * path of DATA_DIR: PostgreSQL trusts its own user, and other daemons that run as `nobody` must not be that user.
+ * When we run as root, a folder made by an ordinary user keeps its owner, and so does a DATA_DIR in which there is none
+ * yet: the service may run as that user. Any other gets a user id derived from the path of DATA_DIR: PostgreSQL trusts
+ * its own user, and other daemons that run as `nobody` must not be that user.
  */
 function ownerOf(dataDir: string, folder: string): User {
-  const owner = existsSync(folder) ? statSync(folder) : { uid: 0, gid: 0 }
+  const owner = statSync(existsSync(folder) ? folder : dataDir)
   if (owner.uid !== 0 && owner.uid !== nobody.uid) return { uid: owner.uid, gid: owner.gid }
   const userId =
     derivedUserIds.first + (createHash('sha256').update(dataDir).digest().readUInt32BE() % derivedUserIds.count)

@@ -283,6 +283,14 @@ describe.runIf(isRoot && isLinux)('as root', () => {
     await start()
     expect(statSync(`${dataDir}/postgres`).uid).toBe(1)
   })
+
+  it('makes a database for the ordinary user whose DATA_DIR it is: a restore by root, for example', async () => {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    chownSync(dataDir, 1, 1)
+    await start()
+    for (const name of ['postgres', 'run', 'postgres.lock', 'postgres.log'])
+      expect(statSync(`${dataDir}/${name}`).uid, name).toBe(1)
+  })
 })
 
 async function prepare(): Promise<void> {

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, lchownSync, realpathSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { makePlace, type Place } from './embedded-place.ts'
@@ -75,9 +75,15 @@ const lockPollMs = 200
  */
 export async function lockPlace(place: Place, { holder, log }: { holder: LockHolder; log: Log }): Promise<FolderLock> {
   const giveUpAt = Date.now() + commandMaxMs
+  const file = `${place.dataDir}/postgres.lock`
   for (let waited = false; ; waited = true) {
-    const lock = await lockFolder(`${place.dataDir}/postgres.lock`, holder)
-    if (!('lockedBy' in lock)) return lock
+    const lock = await lockFolder(file, holder)
+    if (!('lockedBy' in lock)) {
+      // Root may have made it in the DATA_DIR of an ordinary user, who must be able to lock it afterwards.
+      const { uid, gid } = statSync(place.dataDir)
+      if (place.user !== null) lchownSync(file, uid, gid)
+      return lock
+    }
     // A command does not wait here: its caller tries to use the server of whoever holds the folder.
     if (holder === 'command' || !lock.isCommand || Date.now() > giveUpAt)
       throw new FolderInUse(
