@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, fchownSync, openSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { closeSync, existsSync, lchownSync, openSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BaseLogger } from 'pino'
@@ -164,7 +164,8 @@ const logBytesMax = 10_000_000
 function openLog({ logFile, user }: Place): number {
   if (existsSync(logFile) && statSync(logFile).size > logBytesMax) renameSync(logFile, `${logFile}.1`)
   const fd = openSync(logFile, 'a', 0o600)
-  // Root may start this once on the folder of an ordinary user, who must be able to continue afterwards.
-  if (user !== null) fchownSync(fd, user.uid, user.gid)
+  // Root may start this once on the folder of an ordinary user, who must be able to continue afterwards. That user may
+  // have put a link there: its target must not be given away.
+  if (user !== null) lchownSync(logFile, user.uid, user.gid)
   return fd
 }

@@ -284,6 +284,20 @@ describe.runIf(isRoot && isLinux)('as root', () => {
     expect(statSync(`${dataDir}/postgres`).uid).toBe(1)
   })
 
+  it('follows no link in DATA_DIR to a file of root: it keeps its owner and its content', async () => {
+    await prepare()
+    for (const name of ['lock', 'log']) await rm(`${dataDir}/postgres.${name}`, { force: true })
+    const file = `${folder}/of-root`
+    await writeFile(file, 'content')
+    await symlink(file, `${dataDir}/postgres.lock`)
+    await expect(start()).rejects.toThrow('ELOOP')
+    expect(readFileSync(file, 'utf8')).toBe('content')
+    await rm(`${dataDir}/postgres.lock`)
+    await symlink(file, `${dataDir}/postgres.log`)
+    await start()
+    expect(statSync(file).uid).toBe(0)
+  })
+
   it('makes a database for the ordinary user whose DATA_DIR it is: a restore by root, for example', async () => {
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     chownSync(dataDir, 1, 1)

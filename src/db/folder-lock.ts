@@ -55,6 +55,9 @@ function release(fd: number): void {
   }
 }
 
+/** No link: root may open this in a folder of another user, and the file is written. */
+const openFlags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW
+
 type Opened = { fd: number; held: boolean } | 'taken'
 
 // O_EXLOCK of <fcntl.h>: lock while opening. Node has no name for it, but passes it on.
@@ -62,8 +65,7 @@ const lockOnOpen = 0x20
 
 function openLocked(path: string): Opened {
   try {
-    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | lockOnOpen
-    return { fd: openSync(path, flags, 0o600), held: true }
+    return { fd: openSync(path, openFlags | constants.O_NONBLOCK | lockOnOpen, 0o600), held: true }
   } catch (error) {
     if (isBusy(error)) return 'taken'
     throw error
@@ -79,7 +81,7 @@ function isBusy(error: unknown): boolean {
  * stays with our descriptor. Children do not get it, because Node opens files close-on-exec.
  */
 async function openAndFlock(path: string): Promise<Opened> {
-  const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+  const fd = openSync(path, openFlags, 0o600)
   const code = await flock(fd)
   if (code !== takenCode) return { fd, held: code === 0 }
   closeSync(fd)
