@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -275,35 +275,6 @@ describe.runIf(isRoot && isLinux)('as root', () => {
   it('says what to do if the folders are closed and cannot be opened', async () => {
     const failed = startInChild({ PATH: await pathWithoutSetpriv() })
     await expect(failed).rejects.toThrow(/refuses to run as root.* choose another DATA_DIR, or set DATABASE_URL/)
-  })
-
-  it('keeps the owner of an ordinary user’s folder', async () => {
-    await mkdir(`${dataDir}/postgres`, { recursive: true })
-    chownSync(`${dataDir}/postgres`, 1, 1)
-    await start()
-    expect(statSync(`${dataDir}/postgres`).uid).toBe(1)
-  })
-
-  it('follows no link in DATA_DIR to a file of root: it keeps its owner and its content', async () => {
-    await prepare()
-    for (const name of ['lock', 'log']) await rm(`${dataDir}/postgres.${name}`, { force: true })
-    const file = `${folder}/of-root`
-    await writeFile(file, 'content')
-    await symlink(file, `${dataDir}/postgres.lock`)
-    await expect(start()).rejects.toThrow('ELOOP')
-    expect(readFileSync(file, 'utf8')).toBe('content')
-    await rm(`${dataDir}/postgres.lock`)
-    await symlink(file, `${dataDir}/postgres.log`)
-    await start()
-    expect(statSync(file).uid).toBe(0)
-  })
-
-  it('makes a database for the ordinary user whose DATA_DIR it is: a restore by root, for example', async () => {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 })
-    chownSync(dataDir, 1, 1)
-    await start()
-    for (const name of ['postgres', 'run', 'postgres.lock', 'postgres.log'])
-      expect(statSync(`${dataDir}/${name}`).uid, name).toBe(1)
   })
 })
 
