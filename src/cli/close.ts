@@ -14,6 +14,7 @@ import { byOf, withContext } from './context.ts'
 import { withAcquirers } from './network.ts'
 import { print, toPlain, write } from './print.ts'
 import { pickAcquirers } from './reconcile.ts'
+import { readStatementKeys } from './statement-keys.ts'
 
 type Json = { json?: boolean }
 type Of = { date: string; acquirer?: string }
@@ -78,7 +79,7 @@ export function closeCommands(program: Command): void {
       const jwks: { keys: JWK[] } =
         keys === undefined
           ? await withContext(async ({ db }) => await publicStatementKeys(db))
-          : JSON.parse(readFileSync(keys, 'utf8'))
+          : readStatementKeys(keys)
       const statement = await verifyStatement(readFileSync(file, 'utf8'), jwks)
       // The same keys sign the documents of balances that move to another cell.
       if (statement.type !== 'guiche-day-statement')

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { JWK } from 'jose'
 import { inReais } from '../lib/money.ts'
 import { exportMove, type MoveDocument, proposeMoveIn, proposeMoveOut } from '../operator/moves.ts'
 import { toCentsAboveZero, toId, toShortText } from './arguments.ts'
 import { byOf, withContext } from './context.ts'
 import { findAcquirer } from './ledger-entry.ts'
 import { print } from './print.ts'
+import { readStatementKeys } from './statement-keys.ts'
 
 type Json = { json?: boolean }
 type Out = Json & { client: string; toClient: string; acquirer?: string; amount: number; description: string }
@@ -69,7 +69,7 @@ export function moveCommands(program: Command, ledger: Command): void {
     .option('--json', 'print JSON')
     .action(async (file: string, { json, keys: keysFile, ...options }: In) => {
       const jws = readFileSync(file, 'utf8')
-      const keys: { keys: JWK[] } = JSON.parse(readFileSync(keysFile, 'utf8'))
+      const keys = readStatementKeys(keysFile)
       const { document, proposal } = await withContext(async (context) => {
         const name = await findAcquirer(context, options.acquirer)
         return await proposeMoveIn(context, { jws, keys, acquirer: name, by: byOf(program) })
