@@ -148,10 +148,11 @@ function findExceeded(row: WithdrawalToDecide): number | null {
 /** Only those who decide for the operator see that a person has to enter the outcome, and what is proposed. */
 async function toOutcome(
   deps: Deps,
-  { id, status, merchant_id: merchantId }: WithdrawalToDecide,
+  { id, status, may_be_sent: mayBeSent, merchant_id: merchantId }: WithdrawalToDecide,
   { by, decides, merchantId: seen }: Viewer,
 ): Promise<{ needsOutcome: boolean; proposal: ProposalView | null }> {
-  const row = status === 'PROCESSING' && decides && seen === null && (await findWithdrawal(deps.db, merchantId, id))
+  const isOpen = status === 'PROCESSING' || mayBeSent
+  const row = isOpen && decides && seen === null && (await findWithdrawal(deps.db, merchantId, id))
   if (!row || !(await isSettleable(deps.db, row, deps.clock.now()))) return { needsOutcome: false, proposal: null }
   const [proposal = null] = await listProposals(deps, by.actor, { kinds: [settlementProposal.name], recordId: id })
   return { needsOutcome: true, proposal }

@@ -42,8 +42,9 @@ export const settlementProposal: ProposalKind = {
 
 /**
  * Proposes the outcome of a payout whose response was lost at a PSP that cannot be queried (Banco Inter), or of a
- * payout whose id at the PSP was lost when the database lost commits (Sicoob). Nothing changes until another person
- * has approved it.
+ * payout whose id at the PSP was lost when the database lost commits (Sicoob). A PENDING withdrawal of which the
+ * database may have lost the sending can only be proposed as sent: otherwise it is approved or rejected. Nothing changes
+ * until another person has approved the proposal.
  *
  * @throws {AppError} `not_found`, or `withdrawal_not_possible` while the service may still determine the outcome
  *   automatically, or when the endToEndId cannot be that of this withdrawal
@@ -68,11 +69,19 @@ async function assertSettleable(
   row: WithdrawalRow,
   { seen, now }: { seen: StatementFinding; now: Date },
 ): Promise<void> {
-  if (row.status !== 'PROCESSING') {
+  const { endToEndId } = seen
+  if (row.status !== 'PROCESSING' && !mayBeSent(row)) {
     throw notPossible({
       field: 'status',
       code: 'not_processing',
-      message: `is ${row.status}, and only the outcome of a PROCESSING withdrawal can be entered`,
+      message: `is ${row.status}, and only the outcome of a withdrawal that was or may have been sent can be entered`,
+    })
+  }
+  if (row.status === 'PENDING' && endToEndId === null) {
+    throw notPossible({
+      field: 'endToEndId',
+      code: 'required',
+      message: 'is required while the withdrawal is PENDING: if nothing was sent, approve or reject it',
     })
   }
   if (!(await isSettleable(tx, row, now))) {
@@ -83,7 +92,6 @@ async function assertSettleable(
         'is PROCESSING and the service still queries the acquirer. A person can enter the outcome only if the acquirer can no longer be queried, and not until two hours after the withdrawal was sent or the database lost commits',
     })
   }
-  const { endToEndId } = seen
   if (endToEndId === null) return
   const at = isEndToEndId(endToEndId) ? timeOfEndToEndId(endToEndId) : null
   const isPossible = at !== null && at.getTime() >= row.created_at.getTime() - clockSkewMs && at <= now
@@ -99,11 +107,17 @@ async function assertSettleable(
   }
 }
 
+/** True for a PENDING withdrawal that may have been sent before the database lost commits. */
+function mayBeSent({ status, commits_lost_at }: WithdrawalRow): boolean {
+  return status === 'PENDING' && commits_lost_at !== null
+}
+
 /**
- * True while only a person can determine the outcome: the adapter no longer sends any request for this payout
- * (`NeedsPerson`).
+ * True while only a person can determine the outcome: nothing is sent without an approval, or the adapter no longer
+ * sends any request for this payout (`NeedsPerson`).
  */
 export async function isSettleable(db: Db | Tx, row: WithdrawalRow, now: Date): Promise<boolean> {
+  if (mayBeSent(row)) return true
   // If the database lost commits (a failover or an older backup), it may have been sent at any time up to the loss:
   // count from there.
   const since = row.commits_lost_at ?? row.status_dates.at(-1)
@@ -123,8 +137,10 @@ async function settleAs(
 ): Promise<WithdrawalRow> {
   if (endToEndId === null)
     return await changeStatus(tx, row, { to: 'FAILED', now, checkAt: null, set: { error_message: reason } })
+  const sent =
+    row.status === 'PENDING' ? await changeStatus(tx, row, { to: 'PROCESSING', now, checkAt: null, set: {} }) : row
   const at = timeOfEndToEndId(endToEndId)
   const set = { amount_withdrawn: row.amount, processed_date: at, end_to_end: endToEndId }
   // Without a reference the acquirer cannot be queried for a return either.
-  return await changeStatus(tx, row, { to: 'PROCESSED', now, checkAt: null, set })
+  return await changeStatus(tx, sent, { to: 'PROCESSED', now, checkAt: null, set })
 }

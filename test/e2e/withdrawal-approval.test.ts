@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import { newEndToEndId } from '../../src/pix/ids.ts'
+import { approveProposal } from '../../src/proposals/decide.ts'
 import { approveWithdrawal } from '../../src/withdrawals/approve.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
+import { proposeSettlement, settlementProposal } from '../../src/withdrawals/settle-by-hand.ts'
 import { reviewAfterLostCommits } from '../../src/withdrawals/store.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { inviteUser, openBrowser, password } from '../support/users.ts'
@@ -141,6 +144,32 @@ it('a withdrawal that may have been sent before the database lost commits is lef
   expect(await service.db.query(sql`select commits_lost_at from withdrawals where id = ${id}`)).toEqual([
     { commits_lost_at: null },
   ])
+})
+
+it('two persons enter that a PENDING withdrawal was sent before the database lost commits', async () => {
+  const id = await withdraw(service, { amount: 20_000 })
+  const propose = async (endToEndId: string | null) =>
+    await proposeSettlement(service, { id, seen: { endToEndId, reason: 'in the statement' }, by: { actor: 'cli:ana' } })
+  const carryOut = async (proposalId: string) =>
+    await approveProposal({ ...service, wakeDeliveries: () => {} }, settlementProposal, {
+      id: proposalId,
+      by: { actor: 'cli:rui' },
+    })
+  const endToEndId = newEndToEndId({ ispb: '00416968', at: service.clock.now() })
+  await expect(propose(endToEndId)).rejects.toThrow(/is PENDING, and only the outcome of a withdrawal that was/)
+  await service.db.transaction(async (tx) => await reviewAfterLostCommits(tx, service.clock.now()))
+  await expect(propose(null)).rejects.toThrow(/if nothing was sent, approve or reject it/)
+  const money = await balanceChanges(service, async () => {
+    const { id: proposalId } = await propose(endToEndId)
+    expect((await fetchWithdrawal(service, id)).status).toBe('PENDING')
+    await carryOut(proposalId)
+  })
+  expect(money).toEqual({ reserved: -20_000, acquirer: 20_000 })
+  const sent = await fetchWithdrawal(service, id)
+  expect(sent).toMatchObject({ status: 'PROCESSED', amountWithdrawn: 20_000, endToEnd: endToEndId })
+  expect(sent.statusHistory.map(({ status }) => status)).toEqual(['PENDING', 'PROCESSING', 'PROCESSED'])
+  expect(await countPayouts(service.db, id)).toBe(0)
+  await expect(approve(id)).rejects.toThrow(/is PROCESSED/)
 })
 
 it('a withdrawal ends in exactly one way when it is approved, rejected and canceled concurrently', async () => {

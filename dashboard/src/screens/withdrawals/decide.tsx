@@ -30,13 +30,14 @@ export function Decisions({ withdrawal }: { withdrawal: WithdrawalView }) {
   const canDecide = may('withdrawal.approve') && obstacle === null && hold !== null
   // Cancel and confirm call the merchants' API, which needs a chosen merchant.
   const canCancel = may('withdrawal.write') && isClientChosen && !canDecide && !mayBeSent
-  if (withdrawal.needsOutcome && withdrawal.proposal === null) return <EnterOutcome withdrawal={withdrawal} />
-  if (status !== 'PENDING') return null
+  const outcome = withdrawal.needsOutcome && withdrawal.proposal === null && <EnterOutcome withdrawal={withdrawal} />
+  if (status !== 'PENDING') return outcome
   return (
     <Group gap="xs">
       {obstacle !== null && hold === 'approval' && (
         <ObstacleNotice obstacle={obstacle} command={`withdrawal approve ${id}`} />
       )}
+      {outcome}
       {canDecide && (
         <>
           <Button variant="default" onClick={() => setAction('reject')}>

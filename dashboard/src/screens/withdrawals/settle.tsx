@@ -14,6 +14,8 @@ const words = texts({
     title: 'Enter the outcome of this withdrawal',
     lead: (amount: string) =>
       `The PSP can no longer be queried about it. Search the account statement at the PSP for the payout of ${amount} and enter what it shows. Another person has to approve it.`,
+    leadPending: (amount: string) =>
+      `It may have been sent before the database lost its last changes. If the account statement at the PSP shows the payout of ${amount}, enter it here; if not, approve or reject the withdrawal. Another person has to approve what you enter.`,
     found: 'The account statement',
     sent: 'shows the payout: it was sent',
     notSent: 'does not show it: amount and fee go back to the balance',
@@ -27,6 +29,8 @@ const words = texts({
     title: 'Informar o resultado deste saque',
     lead: (amount: string) =>
       `Não é mais possível consultar este saque no PSP. Procure o envio de ${amount} no extrato da conta no PSP e informe o que encontrou. Outra pessoa precisa aprovar.`,
+    leadPending: (amount: string) =>
+      `Este saque pode ter sido enviado antes de o banco de dados perder as últimas alterações. Se o envio de ${amount} aparece no extrato da conta no PSP, informe aqui; se não aparece, aprove ou rejeite o saque. Outra pessoa precisa aprovar o que você informar.`,
     found: 'No extrato da conta',
     sent: 'o envio aparece: o saque foi enviado',
     notSent: 'o envio não aparece: valor e tarifa voltam ao saldo',
@@ -38,13 +42,14 @@ const words = texts({
 })
 
 /** The button and the form to propose the outcome of a payout that the PSP cannot be queried about. */
-export function EnterOutcome({ withdrawal: { id, amount } }: { withdrawal: WithdrawalView }) {
+export function EnterOutcome({ withdrawal: { id, amount, status } }: { withdrawal: WithdrawalView }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
   const [isOpen, setOpen] = useState(false)
+  const isPending = status === 'PENDING'
   const proposing = useMutationForm({
-    initialValues: { found: null as 'sent' | 'notSent' | null, endToEndId: '', reason: '' },
+    initialValues: { found: (isPending ? 'sent' : null) as 'sent' | 'notSent' | null, endToEndId: '', reason: '' },
     send: async (values) =>
       await request('POST', `/withdrawal/${id}/settlement`, {
         endToEndId: values.found === 'sent' ? values.endToEndId.trim() : null,
@@ -59,7 +64,9 @@ export function EnterOutcome({ withdrawal: { id, amount } }: { withdrawal: Withd
   const isComplete = found === 'notSent' || (found === 'sent' && endToEndId.trim() !== '')
   return (
     <>
-      <Button onClick={() => setOpen(true)}>{t.enter}</Button>
+      <Button variant={isPending ? 'default' : 'filled'} onClick={() => setOpen(true)}>
+        {t.enter}
+      </Button>
       <Confirm
         title={t.title}
         confirm={t.propose}
@@ -68,17 +75,25 @@ export function EnterOutcome({ withdrawal: { id, amount } }: { withdrawal: Withd
         action={proposing}
         isReady={isComplete && reason.trim().length >= 3}
       >
-        <Text size="sm">{t.lead(format.money(amount))}</Text>
-        <Radio.Group {...proposing.input('found')} label={t.found} required>
-          <Stack gap="xs" mt="xs">
-            <Radio value="sent" label={t.sent} />
-            <Radio value="notSent" label={t.notSent} />
-          </Stack>
-        </Radio.Group>
+        <Text size="sm">{isPending ? t.leadPending(format.money(amount)) : t.lead(format.money(amount))}</Text>
+        {!isPending && (
+          <Radio.Group {...proposing.input('found')} label={t.found} required>
+            <Stack gap="xs" mt="xs">
+              <Radio value="sent" label={t.sent} />
+              <Radio value="notSent" label={t.notSent} />
+            </Stack>
+          </Radio.Group>
+        )}
         {found === 'sent' && (
           <TextInput {...proposing.input('endToEndId')} label={t.endToEnd} required maxLength={32} />
         )}
-        <Textarea {...proposing.input('reason')} label={t.reason} description={t.reasonHint} required maxLength={255} />
+        <Textarea
+          {...proposing.input('reason')}
+          label={t.reason}
+          description={isPending ? undefined : t.reasonHint}
+          required
+          maxLength={255}
+        />
       </Confirm>
     </>
   )
