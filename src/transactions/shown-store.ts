@@ -66,6 +66,6 @@ const returns = sql`(
 
 // Only a disputed transaction has disputes, and only one with returned money has returns: the others need no
 // subquery.
-export const shownDisputesAndReturns = sql`
+export const disputesAndReturns = sql`
   case when transactions.infraction_date is null then '[]'::json else ${disputes} end as disputes,
   case when transactions.amount_returned = 0 then '[]'::json else ${returns} end as returns`

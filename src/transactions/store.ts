@@ -5,10 +5,10 @@ import { type FeeRule, feeRuleOf } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import {
+  disputesAndReturns,
   type ShownDispute,
   type ShownRefund,
   type ShownReturn,
-  shownDisputesAndReturns,
   shownRefunds,
 } from './shown-store.ts'
 import type { TransactionStatus } from './status.ts'
@@ -58,10 +58,7 @@ type CreatedFields = {
 
 /** The fields that change with the status. */
 export type Changeable = {
-  /**
-   * The acquirer that gave the code; once it is paid, the one that holds the money and handles its refunds and
-   * disputes.
-   */
+  /** The acquirer that gave the code; once it is paid, the one that holds the money. */
   acquirer: string
   pix_uri: string | null
   pix_expires_at: Date | null
@@ -97,10 +94,7 @@ export type LockedTransaction = Pick<CreatedFields, 'id' | 'merchant_id' | 'webh
  */
 type Listed = 'refunds' | 'disputes' | 'returns'
 
-/**
- * The other acquirers that were asked for its charge: each may have one under its txid, and a payment there is
- * credited. Not shown to merchants.
- */
+/** Acquirers that may have a charge under its txid too: a payment there is credited. Merchants do not see them. */
 type OtherAcquirers = { other_acquirers: string[] }
 
 /** A transaction after a change of its status. */
@@ -128,7 +122,7 @@ const createdColumns = sql`
   created_at`
 
 // Only a paid transaction can have refunds: the others need no subquery.
-export const transactionColumns = sql`${lockedColumns}, ${shownDisputesAndReturns}, ${createdColumns},
+export const transactionColumns = sql`${lockedColumns}, ${disputesAndReturns}, ${createdColumns},
   case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
 
 export async function findTransaction(db: Db | Tx, merchantId: string, id: string): Promise<TransactionRow | null> {
@@ -293,7 +287,7 @@ export async function updateTransactions(tx: Tx, changes: Change[]): Promise<Cha
         infraction_date = input.infraction_date, error_message = input.error_message, check_at = input."checkAt"
       from ${changesParam(rows)}
       where transactions.id = input.id and transactions.merchant_id = input.merchant_id and status = input."from"
-      returning place, case when "wasPaid" then ${shownRefunds} else '[]'::json end as refunds, ${shownDisputesAndReturns}`,
+      returning place, case when "wasPaid" then ${shownRefunds} else '[]'::json end as refunds, ${disputesAndReturns}`,
     'update-transactions',
   )
   assert(updated.length === changes.length, 'a locked transaction is unchanged since it was read')

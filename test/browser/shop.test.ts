@@ -217,13 +217,8 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
       await field.fill(text)
     }
     const option = (name: RegExp) => page.getByRole('option', { name })
-    // Browsers have a use of their own for it.
-    const isLeftToTheBrowser = await page.evaluate(() =>
-      document.dispatchEvent(
-        new KeyboardEvent('keydown', { key: 'K', ctrlKey: true, shiftKey: true, cancelable: true }),
-      ),
-    )
-    expect(isLeftToTheBrowser).toBe(true)
+    const key = `new KeyboardEvent('keydown', { key: 'K', ctrlKey: true, shiftKey: true, cancelable: true })`
+    expect(await page.evaluate(`document.dispatchEvent(${key})`), 'left to the browser').toBe(true)
     await find('SÍLVA maria')
     await option(/Maria da Silva.*\*\*\*\.982\.247-\*\*/).waitFor()
     await checkScreenAtEachSize('search-name')

@@ -144,29 +144,6 @@ describe('a person', () => {
   })
 })
 
-it('a person who pays while the erasure waits for the charge is erased too', async () => {
-  const late = '71428793860'
-  const { id } = await charge(service, {
-    amount: 1200,
-    customer: { name: 'Zilda Tardia', document: late, email: 'z@example.com' },
-  })
-  await service.call(`/transaction/${id}/cancel`, { method: 'POST' })
-  await untilStatus(service, id, 'FAILED')
-  let erased: Promise<unknown> = Promise.resolve()
-  await service.db.transaction(async (tx) => {
-    await tx.query(sql`
-      update transactions set payer = ${{ name: 'Zilda Tardia', document: late }}::json where id = ${id}`)
-    erased = cli.runJson(['customer', 'erase', '--document', late, '--confirm', late])
-    await eventually(async () => {
-      const waiting = await service.db.query(sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-      return waiting.length > 0
-    })
-  })
-  await erased
-  expect(await placesOf('Tardia')).toEqual([])
-})
-
 it('the erasure of a person leaves others as they are', async () => {
   const other = { ...person, name: 'Outra Pessoa', document: '111.444.777-35', email: 'outra@example.com' }
   const { id } = await charge(service, { amount: 900, customer: other, idempotencyKey: randomUUID() })
