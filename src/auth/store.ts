@@ -71,8 +71,14 @@ export function notBeforeOf(client: ClientRow): number {
   return client.not_before ? client.not_before.getTime() / 1000 : 0
 }
 
+/**
+ * Refuses tokens issued before this time, and those of the second in which the previous revocation ended: since then,
+ * tokens were issued in it. It may be later than `notBefore`, after a revocation by a machine whose clock was ahead.
+ */
 export async function updateNotBefore(tx: Tx, merchantId: string, notBefore: Date): Promise<void> {
-  await tx.query(sql`update clients set not_before = ${notBefore} where merchant_id = ${merchantId}`)
+  await tx.query(sql`
+    update clients set not_before = greatest(not_before + interval '1 second', ${notBefore}::timestamptz)
+    where merchant_id = ${merchantId}`)
 }
 
 export async function updateScopes(tx: Tx, merchantId: string, scopes: Scope[]): Promise<void> {
