@@ -76,8 +76,8 @@ function registerTransactions(app: Server, deps: Deps): void {
     const merchantId = await findShownMerchantId(deps, user, clientId)
     if (merchantId === null && filters.customerName !== undefined)
       throw invalidField('customerName', 'invalid', 'needs a merchant: names are searched within one')
-    const known = toTransactionFilters({ ...filters, ...toDates({ from, until }) })
-    return matchingTransactions({ ...known, linkId }, { merchantId, reader: user.id })
+    const known = { ...toTransactionFilters(filters), ...toDates({ from, until }), linkId }
+    return matchingTransactions(known, { merchantId, reader: user.id })
   }
 
   app.post(
@@ -139,10 +139,8 @@ function registerWithdrawals(app: Server, deps: Deps): void {
   const match = async (user: SignedIn, body: Static<typeof WithdrawalFilters>) => {
     const { clientId, from, until, ...filters } = body
     const merchantId = await findShownMerchantId(deps, user, clientId)
-    return matchingWithdrawals(toWithdrawalFilters({ ...filters, ...toDates({ from, until }) }), {
-      merchantId,
-      reader: user.id,
-    })
+    const known = { ...toWithdrawalFilters(filters), ...toDates({ from, until }) }
+    return matchingWithdrawals(known, { merchantId, reader: user.id })
   }
 
   app.post(

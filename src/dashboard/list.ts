@@ -58,10 +58,10 @@ export function readCursor(text: string | undefined, isBefore: boolean): Cursor 
 }
 
 /** Whole days in Brazil (yyyy-mm-dd), both included, as a filter of moments. */
-export function toDates({ from, until }: { from?: string; until?: string }): { startDate?: string; endDate?: string } {
+export function toDates({ from, until }: { from?: string; until?: string }): { startDate?: Date; endDate?: Date } {
   return {
-    ...(from !== undefined && { startDate: windowOf(from).from.toISOString() }),
-    ...(until !== undefined && { endDate: new Date(windowOf(until).to.getTime() - 1).toISOString() }),
+    ...(from !== undefined && { startDate: windowOf(from).from }),
+    ...(until !== undefined && { endDate: new Date(windowOf(until).to.getTime() - 1) }),
   }
 }
 

@@ -282,6 +282,26 @@ describe('the lists', () => {
     await receiver.stop()
   })
 
+  it('take any day of the calendar, also the last one that a form accepts', async () => {
+    const support = await browserOf('support')
+    const days = { from: '1000-01-01', until: '9999-12-31' }
+    for (const list of [
+      'transaction',
+      'transaction/summary',
+      'withdrawal',
+      'withdrawal/summary',
+      'dispute',
+      'delivery',
+    ]) {
+      const listed = await support.call(`/dashboard/api/list/${list}`, { body: days })
+      expect(listed.status, list).toBe(200)
+      expect({ ...listed.body, now: null }, list).toEqual({
+        ...(await support.call(`/dashboard/api/list/${list}`, { body: {} })).body,
+        now: null,
+      })
+    }
+  })
+
   it('keep named filters of each user, without personal data', async () => {
     const [ana, bruno] = [await browserOf('support'), await browserOf('support')]
     const save = async (query: string, { by = ana, name = ' Pagas ' } = {}) =>
