@@ -15,6 +15,7 @@ import {
   listUsers,
   lockAdmins,
   lockUser,
+  lockUsers,
   type UserRow,
   updateTotpFailures,
   updateUser,
@@ -39,10 +40,12 @@ export type Manager = {
 export async function inviteUser(
   { db, clock, baseUrl }: Deps,
   { email, role, merchantId }: { email: string; role: string; merchantId: string | null },
-  { by, userId, merchantId: ofMerchant }: Manager,
+  manager: Manager,
 ): Promise<{ url: string }> {
+  const { by, userId, merchantId: ofMerchant } = manager
   const now = clock.now()
   return await db.transaction(async (tx) => {
+    await lockManager(tx, manager)
     const invitation = { email, merchantId, role, invitedBy: userId, isInvitedByMerchant: ofMerchant !== null }
     const token = await invite(tx, invitation, now)
     await recordAction(tx, { by, action: 'user.invite', merchantId, details: { role }, now })
@@ -60,11 +63,13 @@ export async function inviteUser(
 export async function changeUser(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { id, ...change }: { id: string; role?: string | undefined; isDisabled?: boolean | undefined },
-  { by, merchantId: ofMerchant }: Manager,
+  manager: Manager,
 ): Promise<ReturnType<typeof toUserView>> {
+  const { by, merchantId: ofMerchant } = manager
   const now = clock.now()
   await db.transaction(async (tx) => {
     await lockAdmins(tx)
+    await lockManager(tx, manager, id)
     const user = await lockManaged(tx, { id, ofMerchant })
     const { role = user.role, isDisabled } = change
     const isOperator = user.merchant_id === null
@@ -107,10 +112,14 @@ export async function changeUser(
 export async function resetUser(
   { db, clock, baseUrl }: Deps,
   { id, secondFactor }: { id: string; secondFactor: boolean },
-  { by, userId, merchantId: ofMerchant }: Manager,
+  manager: Manager,
 ): Promise<{ url: string }> {
+  const { by, userId, merchantId: ofMerchant } = manager
   const now = clock.now()
   return await db.transaction(async (tx) => {
+    // As in changeUser: two changes that lock the same users in another order would deadlock.
+    await lockAdmins(tx)
+    await lockManager(tx, manager, id)
     const user = await lockManaged(tx, { id, ofMerchant })
     // Without the second factor, whoever knows the former password would get in before the link is used.
     if (user.password_hash !== null) await updateUser(tx, user.id, { password_hash: nobodysHash })
@@ -142,6 +151,22 @@ export async function unlinkUser(
     await deleteSessions(tx, user.id, null)
     await recordAction(tx, { by, action: 'user.unlink', merchantId: user.merchant_id, recordId: user.id, now })
   })
+}
+
+/**
+ * Locks who manages users, together with the user who is managed. Whoever was disabled, or lost the permission, since
+ * the request began could otherwise undo that, or leave a valid link behind: their others have ended.
+ *
+ * @throws {AppError} `permission_missing`
+ */
+async function lockManager(tx: Tx, { userId, merchantId }: Manager, managedId?: string): Promise<void> {
+  if (userId === null) return
+  const users = await lockUsers(tx, managedId === undefined ? [userId] : [userId, managedId])
+  const manager = users.find(({ id }) => id === userId)
+  const isOperator = merchantId === null
+  const isStill = manager?.merchant_id === merchantId && manager.disabled_at === null
+  if (isStill && permissionsOf({ role: manager.role, isOperator }).includes('user.write')) return
+  throw new AppError('permission_missing', { detail: 'You may not manage users any more.' })
 }
 
 /** @throws {AppError} `not_found` */

@@ -91,6 +91,12 @@ export async function lockUser(tx: Tx, id: string, ofMerchant: string | null): P
   return row ?? null
 }
 
+/** The users, locked until the commit, in the order of their ids: two people may reset each other. */
+export async function lockUsers(tx: Tx, ids: string[]): Promise<UserRow[]> {
+  return await tx.query<UserRow>(sql`
+    select ${columns} from users where id = any (${ids}::uuid[]) order by id for no key update`)
+}
+
 export type ListedUser = Omit<
   UserRow,
   'password_hash' | 'issuer' | 'subject' | 'sealed_totp' | 'totp_step' | 'totp_failures'

@@ -109,25 +109,74 @@ it.each([
   const token = await service.db.transaction(
     async (tx) => await inviteToResetPassword(tx, user, null, service.clock.now()),
   )
-  let answered: number | null = null
+  // Both changes end all sessions.
+  expect(await duringChange(person, changed, async () => await attempts[kind](person, token))).toBe(refused)
+  const rows = await service.db.query(sql`select from sessions where user_id = ${person.id}`)
+  expect(rows).toEqual([])
+})
+
+const managing = {
+  'an invitation': async (by: Person) =>
+    await by.call('/dashboard/api/user', { method: 'POST', body: { email: 'accomplice@example.com', role: 'admin' } }),
+  'a reset': async (by: Person, { id }: Person) =>
+    await by.call(`/dashboard/api/user/${id}/reset`, { method: 'POST', body: { secondFactor: true } }),
+  'a change of their own account': async (by: Person) =>
+    await by.call(`/dashboard/api/user/${by.id}`, { method: 'PATCH', body: { role: 'admin', isDisabled: false } }),
+}
+
+it.each([
+  ['an invitation', 'is disabled', sql`disabled_at = now()`],
+  ['an invitation', 'becomes support', sql`role = 'support'`],
+  ['a reset', 'is disabled', sql`disabled_at = now()`],
+  ['a change of their own account', 'is disabled', sql`disabled_at = now()`],
+  ['a change of their own account', 'becomes support', sql`role = 'support'`],
+] as const)('%s by an admin who %s at the same moment is refused', async (action, _, changed) => {
+  const [leaving, other] = [await newUser('admin'), await newUser('support')]
+  const stateOf = async () =>
+    await service.db.query(sql`select role, disabled_at is null as enabled from users where id = ${leaving.id}`)
+  const [before] = await stateOf()
+  const request = async () => (await managing[action](leaving, other)).status
+  expect(await duringChange(leaving, changed, request)).toBe(403)
+  expect(await stateOf()).not.toEqual([before])
+  expect(await service.db.query(sql`select from invitations where invited_by = ${leaving.id}`)).toEqual([])
+})
+
+it('two admins may reset each other at the same moment', async () => {
+  for (let round = 0; round < 5; round++) {
+    const [one, other] = [await newUser('admin'), await newUser('admin')]
+    const answers = await Promise.all([managing['a reset'](one, other), managing['a reset'](other, one)])
+    // The first one ends the session of the second.
+    expect([[201, 201].join(), [201, 401].join()]).toContain(
+      answers
+        .map(({ status }) => status)
+        .sort()
+        .join(),
+    )
+  }
+})
+
+/** Changes a user and ends their sessions, in a commit for which the request has to wait, and returns its answer. */
+async function duringChange(
+  { id }: Person,
+  changed: ReturnType<typeof sql>,
+  request: () => Promise<number>,
+): Promise<number> {
+  let answer: number | null = null
+  let attempt: Promise<number> | undefined
   const isWaiting = async () => {
     const [row] = await service.db.query<{ waits: boolean }>(sql`
       select exists (
         select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as waits`)
     return row?.waits ?? false
   }
-  let attempt: Promise<number> | undefined
-  // Both changes end all sessions.
   await service.db.transaction(async (tx) => {
-    await tx.query(sql`update users set ${changed} where id = ${person.id}`)
-    await tx.query(sql`delete from sessions where user_id = ${person.id}`)
-    attempt = attempts[kind](person, token).then((status) => (answered = status))
-    await eventually(async () => answered !== null || (await isWaiting()))
+    await tx.query(sql`update users set ${changed} where id = ${id}`)
+    await tx.query(sql`delete from sessions where user_id = ${id}`)
+    attempt = request().then((status) => (answer = status))
+    await eventually(async () => answer !== null || (await isWaiting()))
   })
-  expect(await attempt).toBe(refused)
-  const rows = await service.db.query(sql`select from sessions where user_id = ${person.id}`)
-  expect(rows).toEqual([])
-})
+  return (await attempt) ?? 0
+}
 
 it('of two admins who disable each other concurrently one is left', async () => {
   for (let round = 0; round < 5; round++) {
