@@ -87,7 +87,8 @@ export async function searchActions(
 }
 
 /**
- * Entries of some actions since a time, newest first. What the users of a merchant do at that merchant is left out.
+ * Entries of some actions since a time, newest first. What the users of a merchant do at that merchant is left out, and
+ * the acceptance of an invitation: only an account that a sign-in at the identity provider created was not invited.
  *
  * @param from an id below which no entry is as late as `since`
  */
@@ -98,6 +99,7 @@ export async function listActionsToNotice(
   return await db.query<ActionRow>(sql`
     select id, at, actor, action, merchant_id, record_id, details from audit_log
     where id >= ${from} and at >= ${since} and action = any (${actions})
+      and (action <> 'user.accept' or exists (select from users where users.id = record_id and issuer is not null))
       and not exists (
         select from users
         where users.merchant_id = audit_log.merchant_id and 'user:' || users.email = audit_log.actor)

@@ -24,13 +24,16 @@ const access = { permission: 'withdrawal.approve' } as const
 
 /**
  * Actions that every admin should notice, whoever at the operator did them: new withdrawal limits, access that is given,
- * changed or restored, and a second factor that was locked after wrong codes. Access that is only taken away needs no
- * notice.
+ * changed or restored, also by the identity provider, and a second factor that was locked after wrong codes. Access that
+ * is only taken away needs no notice.
  */
 const noticedActions: ActionName[] = [
   'withdrawal.limits',
   'withdrawal.limits.propose',
   'user.invite',
+  'user.accept',
+  'user.link',
+  'user.unlink',
   'user.change',
   'user.enable',
   'user.reset',

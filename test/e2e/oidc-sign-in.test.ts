@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { invite } from '../../src/users/invite.ts'
+import { unlinkUser } from '../../src/users/manage.ts'
 import { manualClock } from '../support/clock.ts'
 import {
   openRedirectBrowser,
@@ -282,6 +283,22 @@ describe('a person', () => {
     expect((await openBrowser(service, { email, password })).status).toBe(401)
     expect(await service.db.query(sql`select from users where lower(email) = ${email}`)).toHaveLength(1)
     expect((await auditOf(email)).map(({ action }) => action)).toContain('user.link')
+  })
+
+  it('is shown to the other admins when it is new, linked or separated, and not when it was invited', async () => {
+    const [email, linked] = [await inviteUser(service, { role: 'admin' }), await inviteUser(service, { role: 'admin' })]
+    const admin = await openBrowser(service, { email, password })
+    const seen = async () =>
+      (await admin.call<{ data: { actor: string; action: string }[] }>('/dashboard/api/notice')).body.data
+    const created = newPerson({ groups: ['admins'] })
+    await enter(created)
+    expect((await seen())[0]).toMatchObject({ actor: `user:${created.email}`, action: 'user.accept' })
+    await enter(newPerson({ groups: ['admins'], email: linked }))
+    expect((await seen())[0]).toMatchObject({ actor: `user:${linked}`, action: 'user.link' })
+    const [user] = await service.db.query<{ id: string }>(sql`select id from users where email = ${linked}`)
+    await unlinkUser(service, { id: user?.id ?? '' }, { by: { actor: 'cli:test' }, userId: null, merchantId: null })
+    expect((await seen())[0]).toMatchObject({ actor: 'cli:test', action: 'user.unlink' })
+    expect((await seen()).filter(({ actor }) => actor === `user:${email}`)).toEqual([])
   })
 
   it('of a merchant does not become one of the operator by an address, or the reverse', async () => {
