@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { vacuum } from '../../test/support/plans.ts'
 import { commitEvents, createTestMerchant, testEvent, testSecretKey } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
 import type { Slice } from '../http/page.ts'
-import { type DeliveryFilters, isCountLimited, listDeliveries, listEvents } from './read-store.ts'
+import { type DeliveryFilters, deliveriesCountedMax, isCountLimited, listDeliveries, listEvents } from './read-store.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 const recordId = randomUUID()
@@ -67,6 +68,34 @@ describe('a list of deliveries', () => {
       { recordId, from: now },
     ]
     expect(exact.map(isCountLimited)).toEqual([false, false, false, false])
+  })
+
+  it('of an endpoint has a total of one more than is counted, and its cursors lead to all', async () => {
+    const [busy, endpointId] = [randomUUID(), randomUUID()]
+    const all = deliveriesCountedMax + 5
+    await database.db.query(sql`
+      with made as (
+        insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at)
+        select ${busy}, gen_random_uuid(), 'transaction.paid', 'transaction', gen_random_uuid(), 1, ${now}
+        from generate_series(1, ${all}::integer)
+        returning *
+      )
+      insert into webhook_deliveries (
+        merchant_id, id, record_id, sequence, endpoint_id, url, receiver, state, next_attempt_at, created_at)
+      select merchant_id, id, record_id, sequence, ${endpointId}, 'https://erp.example', 'https://erp.example', 'delivered',
+        occurred_at, occurred_at
+      from made`)
+    for (const table of ['events', 'webhook_deliveries']) await vacuum(database.db, table)
+    const read = async (after: Slice['after']) =>
+      await listDeliveries(database.db, busy, { endpointId }, { page: 1, perPage: 5_000, after })
+    const ids = new Set<string>()
+    let page = await read(null)
+    expect(page.total).toBe(deliveriesCountedMax + 1)
+    for (; ; page = await read(page.next)) {
+      for (const { id } of page.items) ids.add(id)
+      if (page.next === null) break
+    }
+    expect(ids.size).toBe(all)
   })
 
   it('has the attempts of each, in order', async () => {

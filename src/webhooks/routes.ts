@@ -22,7 +22,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
         operationId: 'listDeliveries',
         summary: 'List webhook deliveries with their attempts',
         description:
-          'Newest first, with the attempts, which are kept for some time after the delivery has ended (30 days by default).',
+          'Newest first, with the attempts, which are kept for some time after the delivery has ended (30 days by default). Filtered by `endpointId` alone, or with `state=delivered`, `total` and `totalPages` count 10,001 deliveries at most: follow `nextCursor` to read all.',
         tags: ['Events'],
         querystring: ListDeliveriesQuery,
         response: { 200: DeliveryList, ...problems(401, 403, 422, 500) },
