@@ -1,6 +1,8 @@
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { revokeClient } from '../../src/auth/clients.ts'
 import { scopes } from '../../src/auth/scopes.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import {
@@ -143,6 +145,21 @@ describe('the token', () => {
     expect(Object.keys(keys[0] ?? {}).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
     expect(keys[0]).toMatchObject({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' })
     expect(keys[0]?.kid).toBe(decodeProtectedHeader(service.token).kid)
+  })
+
+  it('is refused after each revocation, also a second one in the same second, or by a machine whose clock is behind', async () => {
+    const { db, clock } = service
+    const behind = { db, clock: { now: () => new Date(clock.now().getTime() - 10_000) } }
+    const { clientId, clientSecret } = await registerShop(service)
+    for (const deps of [service, service, behind]) {
+      const { body } = await send({ form: { client_id: clientId, client_secret: clientSecret } })
+      const list = async () => await service.call('/transaction', { token: String(body.access_token) })
+      expect((await list()).status).toBe(200)
+      await revokeClient(deps, { clientId, tokensOnly: true, by: { actor: 'cli:test' } })
+      // Longer than a process caches a client.
+      await sleep(550)
+      expect(await list()).toMatchObject({ status: 401, body: { code: 'token_revoked' } })
+    }
   })
 })
 

@@ -162,7 +162,7 @@ async function duringChange(
   request: () => Promise<number>,
 ): Promise<number> {
   let answer: number | null = null
-  let attempt: Promise<number> | undefined
+  let requested: Promise<number> | undefined
   const isWaiting = async () => {
     const [row] = await service.db.query<{ waits: boolean }>(sql`
       select exists (
@@ -172,10 +172,10 @@ async function duringChange(
   await service.db.transaction(async (tx) => {
     await tx.query(sql`update users set ${changed} where id = ${id}`)
     await tx.query(sql`delete from sessions where user_id = ${id}`)
-    attempt = request().then((status) => (answer = status))
+    requested = request().then((status) => (answer = status))
     await eventually(async () => answer !== null || (await isWaiting()))
   })
-  return (await attempt) ?? 0
+  return (await requested) ?? 0
 }
 
 it('of two admins who disable each other concurrently one is left', async () => {
