@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { setFeeRule } from '../../src/ledger/fees.ts'
@@ -184,9 +185,8 @@ describe('the lists', () => {
     const canceled = await withdraw(service, { amount: 2_000, externalCode: 'with-fees' })
     await setWithdrawalLimits(service, { merchantId, by, approvalAbove: null })
     await act(service, canceled, 'cancel')
-    const admin = await browserOf('admin')
     const sums = { body: { externalCode: 'with-fees' } }
-    const { body } = await admin.call<Summary>('/dashboard/api/list/withdrawal/summary', sums)
+    const { body } = await (await browserOf('admin')).call<Summary>('/dashboard/api/list/withdrawal/summary', sums)
     expect(body).toMatchObject({ count: 2, amount: 3_000, settled: 1_000, fees: 70 })
     await setFeeRule(service, { merchantId, operation: 'withdrawal', rule: { ...rule, fixed: 0 }, by })
   })
@@ -285,20 +285,13 @@ describe('the lists', () => {
   it('take any day of the calendar, also the last one that a form accepts', async () => {
     const support = await browserOf('support')
     const days = { from: '1000-01-01', until: '9999-12-31' }
-    for (const list of [
-      'transaction',
-      'transaction/summary',
-      'withdrawal',
-      'withdrawal/summary',
-      'dispute',
-      'delivery',
-    ]) {
-      const listed = await support.call(`/dashboard/api/list/${list}`, { body: days })
-      expect(listed.status, list).toBe(200)
-      expect({ ...listed.body, now: null }, list).toEqual({
-        ...(await support.call(`/dashboard/api/list/${list}`, { body: {} })).body,
-        now: null,
-      })
+    const lists = ['transaction', 'transaction/summary', 'withdrawal', 'withdrawal/summary', 'dispute', 'delivery']
+    for (const list of lists) {
+      const read = async (body: object) => await support.call(`/dashboard/api/list/${list}`, { body })
+      expect((await read(days)).status, list).toBe(200)
+      const shown = async (body: object) => ({ ...(await read(body)).body, now: null })
+      // Between the two answers a charge may expire.
+      await eventually(async () => isDeepStrictEqual(await shown(days), await shown({})))
     }
   })
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import { findObstacle } from '../../src/proposals/second-person.ts'
 import { invite } from '../../src/users/invite.ts'
 import { unlinkUser } from '../../src/users/manage.ts'
 import { manualClock } from '../support/clock.ts'
@@ -286,14 +287,13 @@ describe('a person', () => {
   })
 
   it('is shown to the other admins when it is new, linked or separated', async () => {
-    const [email, other] = [await inviteUser(service, { role: 'admin' }), await inviteUser(service, { role: 'admin' })]
-    const admin = await openBrowser(service, { email, password })
+    const admin = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
     const latest = async () => (await admin.call<{ data: object[] }>('/dashboard/api/notice')).body.data[0]
-    const created = await (await enter(newPerson())).session()
-    expect(await latest()).toMatchObject({ actor: `user:${created.body.user.email}`, action: 'user.accept' })
-    await enter(newPerson({ email: other, groups: ['admins'] }))
-    expect(await latest()).toMatchObject({ actor: `user:${other}`, action: 'user.link' })
-    await unlinkUser(service, created.body.user, { by: { actor: 'cli:test' }, userId: null, merchantId: null })
+    const { user } = (await (await enter(newPerson())).session()).body
+    expect(await latest()).toMatchObject({ actor: `user:${user.email}`, action: 'user.accept' })
+    await enter(newPerson({ email: await inviteUser(service, { role: 'admin' }), groups: ['admins'] }))
+    expect(await latest()).toMatchObject({ action: 'user.link' })
+    await unlinkUser(service, user, { by: { actor: 'cli:test' }, userId: null, merchantId: null })
     expect(await latest()).toMatchObject({ actor: 'cli:test', action: 'user.unlink' })
   })
 
@@ -309,7 +309,6 @@ describe('a person', () => {
     const dayMs = 24 * 60 * 60_000
     const email = await inviteUser(service, { role: 'admin' })
     service.clock.advance(dayMs)
-    const { findObstacle } = await import('../../src/proposals/second-person.ts')
     for (const person of [newPerson({ groups: ['admins'] }), newPerson({ groups: ['admins'], email })]) {
       expect(faultOf(await enter(person))).toBeNull()
       const obstacle = async () =>
