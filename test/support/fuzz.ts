@@ -114,7 +114,7 @@ function arbitraryBody(operation: Operation, options: Options): fc.Arbitrary<Bod
   const valid = arbitraryOf(content?.schema ?? {}, options)
   const spoilt = fc
     .tuple(valid, fc.oneof(fc.constant([]), fc.array(fc.tuple(fc.nat(), junk), { maxLength: 3 })))
-    .map(([value, changes]) => changes.reduce(spoil, value))
+    .map(([value, changes]) => changes.reduce(spoil, structuredClone(value)))
   const usual = spoilt.map(
     (value): Body => ({ type, text: type.includes('json') ? writeJson(value) : writeForm(value) }),
   )
@@ -327,17 +327,20 @@ const junk: fc.Arbitrary<unknown> = fc.oneof(
   fc.anything({ maxDepth: 2, withNullPrototype: false }).map((value) => JSON.parse(writeJson(value))),
 )
 
-/** Replaces a field of a value by junk, removes it, or adds one. */
+/**
+ * Replaces a field of a value by junk, removes it, or adds one. Copies the junk: a later change may be inside it, and
+ * fast-check draws the same object again.
+ */
 function spoil(value: unknown, [place, replacement]: [number, unknown]): unknown {
   const places = listPlaces(value)
   const chosen = places[place % (places.length + 1)]
   if (!chosen)
     return typeof value === 'object' && value !== null && replacement !== nothing
-      ? { ...value, unknownMember: replacement }
+      ? { ...value, unknownMember: structuredClone(replacement) }
       : value
   const { parent, name } = chosen
   if (replacement === nothing) Reflect.deleteProperty(parent, name)
-  else parent[name] = replacement
+  else parent[name] = structuredClone(replacement)
   return value
 }
 
