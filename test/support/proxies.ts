@@ -120,8 +120,7 @@ export async function startProxy(name: ProxyName, { folder }: Certificates, opti
           stdio: ['ignore', 'pipe', 'pipe'],
           env: { PATH: process.env.PATH, HOME: place, XDG_DATA_HOME: place, XDG_CONFIG_HOME: place },
         })
-  await untilListening(child, port)
-  return toRunning(child, port)
+  return await untilRunning(child, port)
 }
 
 /** The same for the configurations in front of two cells. */
@@ -152,8 +151,7 @@ export async function startCellsProxy(
   await writeFile(file, config)
   const args = name === 'nginx' ? ['-c', file, '-g', 'daemon off;'] : ['-db', '-f', file]
   const child = spawn(name, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  await untilListening(child, port)
-  return toRunning(child, port)
+  return await untilRunning(child, port)
 }
 
 function change(text: string, changes: [RegExp, string][]): string {
@@ -162,17 +160,6 @@ function change(text: string, changes: [RegExp, string][]): string {
     if (after === before) throw new Error(`the documented configuration has no ${from}`)
     return after
   }, text)
-}
-
-function toRunning(child: ChildProcess, port: number): RunningProxy {
-  return {
-    port,
-    async stop() {
-      const ended = new Promise((resolve) => child.once('exit', resolve))
-      child.kill('SIGTERM')
-      await ended
-    },
-  }
 }
 
 async function caddyPorts(port: number): Promise<string> {
@@ -184,17 +171,27 @@ function nginxFolders(place: string): string {
   return ['http {', ...kinds.map((kind) => `    ${kind}_temp_path ${place}/${kind};`)].join('\n')
 }
 
-async function untilListening(child: ChildProcess, port: number): Promise<void> {
+/** Waits until a proxy that was just started accepts connections. */
+async function untilRunning(child: ChildProcess, port: number): Promise<RunningProxy> {
   const said: string[] = []
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => said.push(data.toString()))
+  const ended = new Promise((resolve) => child.once('exit', resolve))
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`The proxy ended with ${child.exitCode}: ${said.join('')}`)
+    const end = child.exitCode ?? child.signalCode
+    if (end !== null) throw new Error(`The proxy ended with ${end}: ${said.join('')}`)
     const exists = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => resolve(true))
       socket.once('error', () => resolve(false)).once('connect', () => socket.destroy())
     })
-    if (exists) return
+    if (exists) break
     await sleep(20)
+  }
+  return {
+    port,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
   }
 }
 
@@ -213,7 +210,7 @@ export type Requested = {
 
 /** Sends a request over TLS. Null if the proxy ended the handshake or the connection. */
 export async function requestThroughProxy(
-  { port }: RunningProxy,
+  { port }: Pick<RunningProxy, 'port'>,
   { authority }: Certificates,
   { host = apiHost, servername = host, show, body, ...requested }: Requested,
 ): Promise<{ status: number; text: string; headers: IncomingHttpHeaders } | null> {
@@ -240,6 +237,7 @@ export async function requestThroughProxy(
             headers: answer.headers,
           }),
         )
+        answer.on('close', () => resolve(null))
       },
     )
     sent.once('error', () => resolve(null))

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { connect } from 'node:http2'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -259,6 +264,12 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     session.close()
   })
 
+  it.runIf(runs)('a second stop waits for nothing', { timeout: 10_000 }, async () => {
+    const other = await startProxy(name, certificates, { gatewayPort: portOf(gatewayUrl) })
+    await other.stop()
+    await other.stop()
+  })
+
   it.runIf(runs)('HTTP/2 is supported', async () => {
     const session = connect(`https://127.0.0.1:${proxy?.port}`, { ca: certificates.authority, servername: apiHost })
     const status = await new Promise((resolve, reject) => {
@@ -270,6 +281,15 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     session.close()
     expect(status).toBe(200)
   })
+})
+
+it('a request gets no answer if the connection ends within it', { timeout: 10_000 }, async () => {
+  const [cert, key] = await Promise.all(['pem', 'key'].map((end) => readFile(join(certificates.folder, `api.${end}`))))
+  const server = createServer({ cert, key }, (_, answer) => answer.write('{', () => answer.destroy()))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const running = { port: (server.address() as AddressInfo).port }
+  expect(await requestThroughProxy(running, certificates, { path: '/' })).toBeNull()
+  server.close()
 })
 
 describe('past the proxy', () => {
