@@ -27,6 +27,8 @@ export type GeneratedBank = {
   payouts: Map<string, BankPayout>
   /** The number of requests. */
   requested: number
+  /** The list that was requested last: it stays sorted while its pages are read. */
+  sorted: { key: string; items: { at: Date }[] } | null
   send: Send
 }
 
@@ -35,6 +37,7 @@ export function generatedBank(): GeneratedBank {
     payments: new Map(),
     payouts: new Map(),
     requested: 0,
+    sorted: null,
     send: async (request) => {
       bank.requested += 1
       return answer(bank, request)
@@ -47,14 +50,14 @@ function answer(bank: GeneratedBank, { method, path, query }: HttpRequest): Http
   if (path === '/oauth/token') return toAnswer({ access_token: 'token', token_type: 'Bearer', expires_in: 3600 })
   const [, first, second, third, fourth, fifth] = path.split('/').map(decodeURIComponent)
   if (first === 'cob' && second) return toAnswer(toCharge(bank, second))
-  if (first === 'pix' && !second) return toList(bank.payments.values(), query, toPix)
+  if (first === 'pix' && !second) return toList(bank, bank.payments.values(), query, toPix)
   if (first === 'pix' && third === 'devolucao') {
     const payment = bank.payments.get(second ?? '')
     const known = payment?.returns.find(({ id }) => id === fourth)
     return known && method === 'GET' ? toAnswer(toDevolucao(known)) : notFound
   }
   if (first === 'pix' && second) return toFound(bank.payments.get(second), toPix)
-  if (path === '/v2/gn/pix/enviados') return toList(bank.payouts.values(), query, toEnviado)
+  if (path === '/v2/gn/pix/enviados') return toList(bank, bank.payouts.values(), query, toEnviado)
   if (fourth === 'enviados' && fifth === 'id-envio') {
     const id = path.split('/').at(-1)
     return toFound(
@@ -79,11 +82,9 @@ function toFound<Item>(item: Item | undefined, toBody: (item: Item) => object): 
   return item ? toAnswer(toBody(item)) : notFound
 }
 
-/** The list that was requested last: it stays sorted while its pages are read. */
-let sorted: { key: string; items: { at: Date }[] } | null = null
-
 /** Sorted by time, as banks list. */
 function toList<Item extends { at: Date; returns?: BankReturn[] }>(
+  bank: GeneratedBank,
   all: Iterable<Item>,
   query: Record<string, string>,
   toBody: (item: Item) => object,
@@ -92,14 +93,14 @@ function toList<Item extends { at: Date; returns?: BankReturn[] }>(
   const page = Number(query['paginacao.paginaAtual'])
   const size = Number(query['paginacao.itensPorPagina'])
   const key = JSON.stringify([query.inicio, query.fim, query.devolucaoPresente, toBody.name])
-  if (page === 0 || sorted?.key !== key) {
+  if (page === 0 || bank.sorted?.key !== key) {
     const items = [...all].filter(
       ({ at, returns }) =>
         at.getTime() >= from && at.getTime() <= to && (query.devolucaoPresente !== 'true' || returns?.length),
     )
-    sorted = { key, items: items.toSorted((a, b) => a.at.getTime() - b.at.getTime()) }
+    bank.sorted = { key, items: items.toSorted((a, b) => a.at.getTime() - b.at.getTime()) }
   }
-  const items = sorted.items as Item[]
+  const items = bank.sorted.items as Item[]
   return toAnswer({
     parametros: {
       inicio: query.inicio,
