@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream'
 
 /**
  * What happens to a request: passed on; lost before it arrives; its answer lost; never answered; or answered by the
@@ -61,11 +62,11 @@ function passOn(target: string, incoming: IncomingMessage, outgoing: ServerRespo
   const onward = request(`${target}${incoming.url}`, { method, headers, agent: false }, (answer) => {
     if (outcome === 'lose-answer') {
       answer.resume()
-      answer.once('end', () => outgoing.destroy())
+      answer.once('close', () => outgoing.destroy())
       return
     }
     outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
-    answer.pipe(outgoing)
+    pipeline(answer, outgoing, () => {})
   })
   onward.on('error', () => outgoing.destroy())
   incoming.pipe(onward)
