@@ -32,11 +32,13 @@ export async function withPlan<Result>(db: Db, work: (db: Db) => Promise<Result>
       return await db.query(statement, name)
     },
   })
+  if (!sent) throw new Error('the work sent no statement by query()')
   const [row] = await db.query<{ 'QUERY PLAN': { Plan: Node }[] }>(
-    sql`explain (analyze, timing off, format json) ${sent ?? sql`select`}`,
+    sql`explain (analyze, timing off, format json) ${sent}`,
   )
   const nodes = flatten(row?.['QUERY PLAN'][0]?.Plan)
   const scans = nodes.filter((node) => node['Node Type'].endsWith('Scan') && !node['Node Type'].startsWith('CTE'))
+  if (scans.length === 0) throw new Error(`the plan scans nothing: ${JSON.stringify(row)}`)
   const passed = (node: Node) => (node['Rows Removed by Filter'] ?? 0) + node['Actual Rows']
   const plan = {
     scans: new Set(scans.map((node) => node['Node Type'])),
