@@ -8,18 +8,18 @@ import { buildApp, interceptLocalhostDns } from 'fauxqs'
 import { findFreePort } from '../../src/port.ts'
 import { type Broker, isInstalled, type Stored } from './brokers.ts'
 
-/** What passes between a client and a server, in one direction. */
-type Pass = (bytes: Buffer) => Buffer
+/** Returns the bytes to pass on, for those received in one direction. */
+type Rewrite = (bytes: Buffer) => Buffer
 
-const unchanged: Pass = (bytes) => bytes
+const unchanged: Rewrite = (bytes) => bytes
 
 /**
- * A proxy to a server that keeps what it stores in memory. A restart of the proxy breaks all connections, so that
+ * A proxy to a server that would lose its data in a restart. A restart of the proxy breaks all connections, so that
  * acknowledgements are lost, and accepts no new ones for 300 ms.
  */
 async function startBreakableProxy(
   to: () => number,
-  passes: () => { up: Pass; down: Pass } = () => ({ up: unchanged, down: unchanged }),
+  passes: () => { up: Rewrite; down: Rewrite } = () => ({ up: unchanged, down: unchanged }),
 ) {
   const open = new Set<Socket>()
   const server = createServer((client) => {
@@ -69,7 +69,7 @@ export function hasEmulatedKafka(): boolean {
 /** Kafka as librdkafka emulates it, in the memory of kcat. */
 export async function startKafka(): Promise<Broker> {
   const topic = 'guiche.events'
-  // A producer whose input stays open.
+  // kcat emulates the broker for as long as it waits for messages on its input.
   const options = ['-X', 'test.mock.num.brokers=1', '-X', 'debug=mock']
   const server = spawn('kcat', ['-P', '-t', topic, '-b', 'none', ...options], { stdio: ['pipe', 'ignore', 'pipe'] })
   const port = await findEmulatedPort(server)
@@ -154,7 +154,7 @@ function toVersion3(frame: Buffer): Buffer {
 }
 
 /** Frames begin with their length in four bytes. */
-function inFrames(change: Pass): Pass {
+function inFrames(change: Rewrite): Rewrite {
   let waiting = Buffer.alloc(0)
   return (bytes) => {
     waiting = Buffer.concat([waiting, bytes])

@@ -5,7 +5,7 @@ import type { TestService } from './service.ts'
 
 type Json = Record<string, unknown>
 
-/** A JWT with any header and claims, and the signature that the function returns. */
+/** A JWT with any header and claims. `signer` returns its signature. */
 export function makeJwt(header: Json, claims: Json, signer: (text: string) => Buffer): string {
   const text = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
   return `${text}.${signer(text).toString('base64url')}`

@@ -48,7 +48,7 @@ export async function openHostileBank(service: TestService, personality: FaultPr
   return { ...bank, reported, stopCallbacks }
 }
 
-/** Enough concurrency to share commits, and few enough sockets for one process. */
+/** Enough for PostgreSQL to commit several at once, and few enough sockets for one process. */
 const concurrency = 48
 
 export async function forEachIndexConcurrent(count: number, work: (index: number) => Promise<void>): Promise<void> {

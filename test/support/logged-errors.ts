@@ -38,7 +38,7 @@ export function createTestLog(onLine?: (line: Line) => void): Logger {
   )
 }
 
-/** Prints the errors that services logged during a test: if it fails, and while it runs once it takes long. */
+/** Prints the errors that services logged during a test: when it fails, or at once in a test that takes long. */
 export function printLoggedErrors(): void {
   beforeEach(({ task }) => {
     test = task.fullTestName

@@ -12,12 +12,12 @@ export type Mail = {
 export type TestMailServer = {
   url: string
   mails: Mail[]
-  /** It refuses the mails to these addresses for now. */
+  /** Addresses that it refuses, like a mailbox that does not exist. A test may change them. */
   refused: Set<string>
   stop(): Promise<void>
 }
 
-/** A mail server on the loopback address that accepts every message, except for the recipients of `unknown.example`. */
+/** A mail server on the loopback address. It refuses recipients of `unknown.example`, and those in `refused`. */
 export async function startMailServer(): Promise<TestMailServer> {
   const mails: Mail[] = []
   const refused = new Set<string>()

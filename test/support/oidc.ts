@@ -71,7 +71,7 @@ export type PersonAtProvider = { sub: string; amr?: string[] } & Record<string, 
 
 export type SignInProvider = {
   issuer: string
-  /** Signs in next. Changing it is a change at the provider. */
+  /** The person who signs in next. Null: the sign-in is cancelled. A test changes it. */
   person: PersonAtProvider | null
   /** Creates the provider, once the service has an address. */
   open(redirectOrigin: string): void
@@ -134,7 +134,7 @@ export async function startSignInProvider(): Promise<SignInProvider> {
   return running
 }
 
-/** A browser that goes where it is sent, with the cookies of each origin. */
+/** An HTTP client that keeps the cookies of each origin, as a browser does. */
 export function openRedirectBrowser() {
   const cookies = new Map<string, Map<string, string>>()
   async function visit(url: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -176,7 +176,7 @@ export type FakeProvider = {
   stop(): Promise<void>
 }
 
-/** An HTTP server that answers as a test says, for what no correct provider does. */
+/** An HTTP server whose answers a test sets, for answers that no correct provider gives. */
 export async function startFakeProvider(): Promise<FakeProvider> {
   const { server, origin: issuer } = await listen()
   const answers: FakeProvider['answers'] = new Map()

@@ -10,8 +10,7 @@ export type PackedSdk = {
   folder: string
   /** The files that npm would publish, as paths in the package. */
   files: string[]
-  /** The file that npm would publish. */
-  file: string
+  tarball: string
   /** An empty folder into which the packed package was installed, without network. */
   shop: string
   remove(): Promise<void>
@@ -21,8 +20,8 @@ const run = promisify(execFile)
 
 /**
  * Builds, packs and installs the SDK, or another package of the checkout, as a shop gets it. In a separate folder, so
- * that two concurrent runs do not share its dist/. `npm test` only unpacks the other package, which installs nothing
- * else.
+ * that two concurrent runs do not share its dist/. Except in `npm run test:long`, the other package is only unpacked:
+ * it has no dependencies.
  */
 export async function packSdk(name: 'sdk' | 'qr-png' = 'sdk'): Promise<PackedSdk> {
   const root = await mkdtemp(join(tmpdir(), 'guiche-sdk-'))
@@ -47,7 +46,7 @@ export async function packSdk(name: 'sdk' | 'qr-png' = 'sdk'): Promise<PackedSdk
   }
   return {
     folder,
-    file: join(root, filename),
+    tarball: join(root, filename),
     files: files.map(({ path }) => path).sort(),
     shop,
     remove: async () => await rm(root, { recursive: true, force: true }),

@@ -40,7 +40,7 @@ export async function payAt(service: TestService, uri: string, more: Record<stri
   })
 }
 
-/** A bank on the same simulated network that sends no callbacks. Their contents are kept. */
+/** A bank on the same simulated network that keeps its callbacks instead of sending them. */
 export type QuietBank = TestSimulator & {
   /** Pays, and returns the payment as a callback would name it. */
   payQuietly(uri: string): Promise<Record<string, unknown> & { endToEndId: string; txid: string }>
@@ -107,7 +107,7 @@ export async function inboxState(service: TestService, endToEndId: string): Prom
   return row?.state ?? null
 }
 
-/** Advances the clock over the pauses in which an acquirer may learn of a reported payment. */
+/** Waits until the notice of a payment has the state. Advances the clock over the pauses between its checks. */
 export async function untilInbox(service: TestService, endToEndId: string, state: string): Promise<void> {
   let now: string | null = null
   await eventually(

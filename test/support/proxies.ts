@@ -78,7 +78,7 @@ type Options = {
   gatewayPort: number
   /** Of a second service, for nginx. */
   otherGatewayPort?: number
-  /** The configuration's option: a call may come without a certificate. */
+  /** Applies the change that the configuration's comments describe for PSPs that send no certificate. */
   mayShowNone?: boolean
 }
 
@@ -203,6 +203,7 @@ export type Requested = {
   path: string
   headers?: Record<string, string>
   body?: string
+  /** The client certificate. */
   show?: Identity
   /** The local address of the connection. */
   localAddress?: string

@@ -1,6 +1,6 @@
 /**
- * True in `npm run test:long`: `it.runIf(isLong)` is for a case that takes long, and whose faults others are likely to
- * find too.
+ * True in `npm run test:long`: `it.runIf(isLong)` is for a case that takes long, if other tests are likely to find the
+ * same faults.
  */
 export const isLong = process.env.TEST_LONG === '1'
 

@@ -55,7 +55,7 @@ describe('the packed package', () => {
   })
 
   it.runIf(checksTypes)('has types that are right for every resolution, by “Are the types wrong?”', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['tools/clients/attw.mjs', sdk.file])
+    const { stdout } = await promisify(execFile)(process.execPath, ['tools/clients/attw.mjs', sdk.tarball])
     expect(stdout).toBe('')
   })
 
