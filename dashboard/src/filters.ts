@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react'
+import { useEffect, useSyncExternalStore } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 
 /**
@@ -94,13 +94,30 @@ export function useFilters() {
         for (const [name, value] of Object.entries(to)) next.set(name, value)
         return next
       }, options),
-    goTo: (page: number) =>
+    goTo: (page: number, options?: { replace: boolean }) =>
       setQuery((before) => {
         const next = new URLSearchParams(before)
         if (page === 1) next.delete('page')
         else next.set('page', String(page))
         return next
-      }),
+      }, options),
     count: [...new Set(query.keys())].filter((name) => !notFilters.has(name)).length + Object.keys(own).length,
   }
+}
+
+/**
+ * Goes to the last page of a list if the address has a later one, such as after its last row was decided. Returns
+ * whether it does: the rows of this page are none, but those of the list are not.
+ */
+export function useExistingPage(
+  list: { totalPages: number; data: readonly unknown[] } | undefined,
+  { page, goTo }: Pick<ReturnType<typeof useFilters>, 'page' | 'goTo'>,
+): boolean {
+  const last = list?.totalPages ?? 0
+  // Rows of another page, which are shown until those of this one are loaded, say nothing about this one.
+  const isPastEnd = list?.data.length === 0 && last > 0 && page > last
+  useEffect(() => {
+    if (isPastEnd) goTo(last, { replace: true })
+  })
+  return isPastEnd
 }

@@ -2,6 +2,7 @@ import { ActionIcon, Button, Group, Pagination, Skeleton, Stack, Table, Text, Un
 import { useLocalStorage, useMediaQuery } from '@mantine/hooks'
 import { createContext, type MouseEvent, type ReactNode, useContext, useEffect } from 'react'
 import { Link } from 'wouter'
+import { useExistingPage } from '../filters.ts'
 import { useFormat } from '../format.ts'
 import { texts, useText } from '../text.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
@@ -279,24 +280,16 @@ type ListProps<Row> = Omit<Props<Row>, 'rows'> & {
     error: Error | null
     refetch: () => unknown
   }
-  filters: { page: number; goTo: (page: number) => void }
-  /** What the list follows, if its rows change without a reload. */
-  live?: LiveList
+  filters: Parameters<typeof useExistingPage>[1]
 }
 
 /** A page of a list of records: the table and links to the other pages, or what went wrong. */
-export function RecordList<Row>({ list, filters, live, ...table }: ListProps<Row>) {
+export function RecordList<Row>({ list, filters, ...table }: ListProps<Row>) {
+  const isPastEnd = useExistingPage(list.data, filters)
   if (list.error && !list.data) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
   return (
     <Stack gap="sm">
-      {live && (
-        <LivePill
-          of={live}
-          page={filters.page}
-          onLoad={() => (filters.page === 1 ? list.refetch() : filters.goTo(1))}
-        />
-      )}
-      <RecordTable {...table} rows={list.data?.data} />
+      <RecordTable {...table} rows={isPastEnd ? undefined : list.data?.data} />
       {list.data && list.data.total > 0 && (
         <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />
       )}

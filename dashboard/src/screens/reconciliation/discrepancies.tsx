@@ -4,7 +4,7 @@ import { request, withQuery } from '../../api.ts'
 import { EmptyList } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Pages } from '../../components/record-table.tsx'
-import { useFilters } from '../../filters.ts'
+import { useExistingPage, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { DiscrepancyView, ReconciliationView } from '../../types.ts'
@@ -37,6 +37,7 @@ export function Discrepancies({ summary }: { summary: ReconciliationView | undef
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
   })
+  const isPastEnd = useExistingPage(list.data, filters)
   const countOf = (wanted: string) =>
     summary?.open
       .filter((row) => row.class === wanted && (acquirer === '' || row.acquirer === acquirer))
@@ -75,7 +76,7 @@ export function Discrepancies({ summary }: { summary: ReconciliationView | undef
         )}
       </Group>
       {list.isError && <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />}
-      {list.data?.data.length === 0 && (
+      {list.data?.data.length === 0 && !isPastEnd && (
         <div className="card">
           <EmptyList
             isFiltered={state !== 'open' || name !== '' || acquirer !== ''}

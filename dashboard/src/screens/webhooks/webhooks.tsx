@@ -14,7 +14,7 @@ import { Page } from '../../components/page.tsx'
 import { Pages, PhoneRow, RecordList, RecordTable } from '../../components/record-table.tsx'
 import { useSelection } from '../../components/selection.tsx'
 import { dayEnd, dayStart } from '../../days.ts'
-import { useFilters } from '../../filters.ts'
+import { useExistingPage, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
@@ -121,6 +121,7 @@ function DeliveryList({ client }: { client: string }) {
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshEvery(5_000),
   })
+  const isPastEnd = useExistingPage(list.data, filters)
   const may = useMay()
   const selection = useSelection(
     may('webhook.write') ? (list.data?.data ?? []).filter(isResendable) : [],
@@ -162,7 +163,7 @@ function DeliveryList({ client }: { client: string }) {
       ) : (
         <RecordTable
           label={t.deliveries}
-          rows={list.data?.data}
+          rows={isPastEnd ? undefined : list.data?.data}
           keyOf={({ eventId, endpointId }) => `${eventId} ${endpointId}`}
           hrefOf={({ eventId, endpointId }) =>
             `/webhooks?${withParameters(query, { delivery: eventId, endpoint: endpointId ?? '' })}`
