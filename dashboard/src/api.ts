@@ -122,7 +122,7 @@ async function call(method: Method, path: string, body?: object, send = sessionF
 }
 
 /** Browsers throw a TypeError if the connection fails or breaks. Its message differs between browsers. */
-function throwLost(error: unknown): never {
+export function throwLost(error: unknown): never {
   throw error instanceof TypeError ? new ApiError(0, { code: 'connection_failed', detail: error.message }) : error
 }
 

@@ -1,6 +1,7 @@
 import { Button, Menu } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { throwLost } from '../api.ts'
 import { useFormat } from '../format.ts'
 import { useRequestedAction } from '../links.ts'
 import { texts, useLanguage, useText } from '../text.ts'
@@ -56,8 +57,9 @@ export function ExportButton({
       const parts: string[] = []
       const decoder = new TextDecoder()
       const reader = response.body?.getReader()
-      for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
-        const { value } = read
+      const read = async () => await reader?.read().catch(throwLost)
+      for (let piece = await read(); piece && !piece.done; piece = await read()) {
+        const { value } = piece
         parts.push(convert(decoder.decode(value, { stream: true })))
         setSize((before) => before + value.byteLength)
       }
