@@ -40,6 +40,9 @@ describe.skipIf(chromiumPath === null)('a merchant', () => {
     const dialog = page.getByRole('dialog')
     const defence = page.getByRole('region', { name: 'Defence' })
     await defence.getByText('Not started').waitFor()
+    await page.getByText('It is blocked until the dispute is decided.').waitFor()
+    // Only the operator's users record decisions.
+    expect(await page.getByText('record it under Disputes').count()).toBe(0)
     await checkScreen('defence-empty')
     expect(await defence.getByRole('button', { name: 'Send to the PSP' }).isDisabled()).toBe(true)
     await defence.getByLabel('What happened').fill('The customer received the shoes at the address of the order.')

@@ -19,7 +19,7 @@ type ScreenLink = { path: string; query?: Record<string, string>; permission: st
 export function findScreenLink({ code, data }: AnySentence): ScreenLink | null {
   switch (code) {
     case 'decide_dispute':
-      return { path: '/disputes', permission: 'infraction.read' }
+      return { path: '/disputes', permission: 'infraction.decide' }
     case 'attribution_reversed':
       return {
         path: `/reconciliation/suspense/${data.suspensePaymentId}`,

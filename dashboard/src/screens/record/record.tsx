@@ -234,6 +234,8 @@ function CurrentStatus({ sentences }: { sentences: ExplainedRecord['sentences'] 
       {sentences.map((sentence, index) => {
         const screen = findScreenLink(sentence)
         const isOpen = screen !== null && may(screen.permission) && !(screen.isForOperator && merchant !== null)
+        // It only says what to do, which this user may not.
+        if (sentence.code === 'decide_dispute' && !isOpen) return null
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: sentences have no id, and all are rendered again together
           <Fragment key={index}>
