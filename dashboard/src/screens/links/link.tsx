@@ -113,7 +113,10 @@ function useSwitch(link: LinkDetailResponse) {
         isEnabled: !link.isEnabled,
         changedAt: link.changedAt,
       }),
-    onSuccess: (saved) => queries.setQueryData(['link', link.id], saved),
+    onSuccess: async (saved) => {
+      queries.setQueryData(['link', link.id], saved)
+      await queries.invalidateQueries({ queryKey: ['links', link.clientId] })
+    },
   })
 }
 
