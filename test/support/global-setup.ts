@@ -32,14 +32,22 @@ const modules = ['src/db/embedded', 'src/db/sql', 'src/jobs/instances', 'src/job
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await makeDatabaseFolder('guiche-test-')
-  const [build, postgres] = await Promise.all([bundle(), startPostgres(dataDir), buildWorkspaces()])
-  await makeTemplate(postgres.connectionString)
-  project.provide('build', build)
-  project.provide('chromium', await findChromium())
-  project.provide('postgres', postgres.connectionString)
-  return async () => {
-    await postgres.stop()
-    await Promise.all([dataDir, build].map((folder) => rm(folder, { recursive: true, force: true })))
+  const starting = startPostgres(dataDir)
+  const stop = async () => {
+    await (await starting).stop()
+    await Promise.all([dataDir, buildFolder].map((folder) => rm(folder, { recursive: true, force: true })))
+  }
+  try {
+    const [postgres] = await Promise.all([starting, bundle(), buildWorkspaces()])
+    await makeTemplate(postgres.connectionString)
+    project.provide('build', buildFolder)
+    project.provide('chromium', await findChromium())
+    project.provide('postgres', postgres.connectionString)
+    return stop
+  } catch (error) {
+    // PostgreSQL would go on without this process.
+    await stop()
+    throw error
   }
 }
 
@@ -47,10 +55,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
  * A separate folder for this run, so that two concurrent runs do not write the same files. It is inside dist/, where
  * packages are found and git does not look.
  */
-async function bundle(): Promise<string> {
-  const folder = resolve(`dist/test-${process.pid}`)
-  await promisify(execFile)(process.execPath, ['scripts/bundle.mjs', folder, ...modules])
-  return folder
+const buildFolder = resolve(`dist/test-${process.pid}`)
+
+async function bundle(): Promise<void> {
+  await promisify(execFile)(process.execPath, ['scripts/bundle.mjs', buildFolder, ...modules])
 }
 
 /** Builds only what is older than its sources. */
