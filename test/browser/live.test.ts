@@ -177,6 +177,28 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await page.getByText('2 in all').waitFor()
   })
 
+  it('says that an export broke off, and repeats it', async () => {
+    const { page, go, pageErrors } = desktop
+    await go('/transactions')
+    await page.evaluate(() => {
+      const send = fetch
+      globalThis.fetch = async (address, options) => {
+        if (new Headers(options?.headers).get('accept') !== 'text/csv') return await send(address, options)
+        globalThis.fetch = send
+        const { status, headers } = await send(address, options)
+        const pull = (stream: ReadableStreamDefaultController) => stream.error(new TypeError('network error'))
+        return new Response(new ReadableStream({ pull }), { status, headers })
+      }
+    })
+    await page.getByRole('button', { name: 'Export' }).click()
+    await page.getByRole('menuitem', { name: 'For Excel' }).click()
+    await page.getByRole('alert').getByText('The service cannot be reached.').waitFor()
+    const saved = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    expect((await saved).suggestedFilename()).toBe('transactions.csv')
+    expect(pageErrors).toEqual([])
+  })
+
   it('keeps what was typed while requests for its data fail, and says that the data may be old', async () => {
     const { page, go } = desktop
     await go('/webhooks?view=endpoints')
