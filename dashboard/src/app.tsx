@@ -8,7 +8,7 @@ import { ErrorNotice } from './components/error-notice.tsx'
 import { confirmLeaving } from './components/leave-warning.tsx'
 import { forgetPersonalFilters } from './filters.ts'
 import { followChanges } from './live.ts'
-import { createRefresher } from './live-refresh.ts'
+import { createRefresher, isPaused } from './live-refresh.ts'
 import { Notifications } from './notifications.ts'
 import { forgetRecents } from './recent.ts'
 import { NotFound } from './screens/not-found.tsx'
@@ -32,7 +32,11 @@ const queries: QueryClient = new QueryClient({
   }),
   defaultOptions: {
     // An `ApiError` is final: most often it is a refusal. Other errors, such as those of the SDK, are retried once.
-    queries: { retry: (count, error) => !(error instanceof ApiError) && count < 1, staleTime: 5_000 },
+    queries: {
+      retry: (count, error) => !(error instanceof ApiError) && count < 1,
+      staleTime: 5_000,
+      refetchOnWindowFocus: ({ queryKey: [root] }) => !isPaused(root),
+    },
   },
 })
 

@@ -31,15 +31,28 @@ const mayBeOld = 'overview'
 /** Lists that somebody is reading further down: they would move under the reader's eyes. True: there are changes. */
 const paused = new Map<string, boolean>()
 let onReleased: (root: string) => void = () => {}
+const watchers = new Set<() => void>()
 
 /** Keeps the queries of a list as they are. Returns how to release them. */
 export function pauseList(root: string): () => void {
   paused.set(root, false)
+  for (const notify of watchers) notify()
   return () => {
     const hasChanges = paused.get(root)
     paused.delete(root)
+    for (const notify of watchers) notify()
     if (hasChanges) onReleased(root)
   }
+}
+
+export function isPaused(root: unknown): boolean {
+  return paused.has(String(root))
+}
+
+/** Calls `notify` when a list is paused or released, until the returned function is called. */
+export function watchPaused(notify: () => void): () => void {
+  watchers.add(notify)
+  return () => watchers.delete(notify)
 }
 
 type Pending = { ids: Set<string>; isAll: boolean }

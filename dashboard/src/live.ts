@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { isPaused, watchPaused } from './live-refresh.ts'
 import type { Changed } from './types.ts'
 
 const address = '/dashboard/api/live'
@@ -42,16 +43,25 @@ export function stayConnected(stays: boolean): void {
   adapt()
 }
 
-/** The interval at which a query is repeated: rarely while changes are reported, otherwise as given. */
-export function useRefreshEvery(ms: number): number {
-  const isLive = useSyncExternalStore(
-    (notify) => {
-      followers.add(notify)
-      return () => followers.delete(notify)
-    },
-    () => isConnected,
-  )
-  return isLive ? Math.max(ms, everyMsWhileLive) : ms
+/**
+ * The interval at which a query is repeated: rarely while changes are reported, otherwise as given.
+ *
+ * @param list the first part of the keys of a list's queries: while it is paused, reported changes wait for the reader
+ */
+export function useRefreshEvery(ms: number, list?: string): number | false {
+  return useSyncExternalStore(watchPace, () => {
+    if (!isConnected) return ms
+    return isPaused(list) ? false : Math.max(ms, everyMsWhileLive)
+  })
+}
+
+function watchPace(notify: () => void): () => void {
+  followers.add(notify)
+  const stop = watchPaused(notify)
+  return () => {
+    followers.delete(notify)
+    stop()
+  }
 }
 
 /**

@@ -34,13 +34,13 @@ export function useRecordList<Row, ExportFilters>(
     queryKey: [`${record}s`, body],
     queryFn: async () => await request<RecordPage<Row>>('POST', `/list/${record}`, body),
     placeholderData: keepPreviousData,
-    refetchInterval: useRefreshEvery(15_000),
+    refetchInterval: useRefreshEvery(15_000, `${record}s`),
   })
   const summary = useQuery({
     queryKey: [`${record}s`, 'summary', query],
     queryFn: async () => await request<ListSummary>('POST', `/list/${record}/summary`, query),
     placeholderData: keepPreviousData,
-    refetchInterval: useRefreshEvery(30_000),
+    refetchInterval: useRefreshEvery(30_000, `${record}s`),
     // The summary is requested once the list is loaded.
     enabled: list.data !== undefined,
   })

@@ -69,6 +69,31 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     expect(pageErrors).toEqual([])
   })
 
+  it('moves no row of a list that is scrolled, also when time passes or the person returns to the tab', async () => {
+    const { page, go, pageErrors, close } = await visit(browser)
+    await page.clock.install()
+    await signIn(page, service, email)
+    await go('/transactions')
+    await page.getByText('26 in all').waitFor()
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+    const first = await page.getByRole('row').nth(1).textContent()
+    await charge(service, { amount: 1_300 })
+    await page.getByRole('button', { name: '1 change' }).waitFor()
+    const [lists, others] = [countRequests(page, '/list/transaction'), countRequests(page, '/attention')]
+    await page.clock.fastForward(61_000)
+    await expect.poll(() => others.count).toBeGreaterThan(0)
+    const before = others.count
+    await page.clock.fastForward(6_000)
+    await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
+    await expect.poll(() => others.count).toBeGreaterThan(before)
+    expect(lists.count).toBe(0)
+    expect(await page.getByRole('row').nth(1).textContent()).toBe(first)
+    await page.getByRole('button', { name: '1 change' }).click()
+    await row(page, 'R$13.00').waitFor()
+    expect(pageErrors).toEqual([])
+    await close()
+  })
+
   it('shows on an open payment what is left after the bank has returned a part', async () => {
     const { page, go, pageErrors } = desktop
     const { id, endToEnd } = await payOne(service, 2_590)

@@ -72,7 +72,7 @@ function useDisputes() {
       return { ...answer, aheadMs: Date.parse(answer.now) - Date.now() }
     },
     placeholderData: keepPreviousData,
-    refetchInterval: useRefreshEvery(15_000),
+    refetchInterval: useRefreshEvery(15_000, 'disputes'),
   })
   return { list, filters, tab }
 }

@@ -42,7 +42,7 @@ export function AllWebhooks() {
     queryFn: async () =>
       receiverText && receiver === null ? noDeliveries : await request<DeliveryItems>('POST', '/list/delivery', body),
     placeholderData: keepPreviousData,
-    refetchInterval: useRefreshEvery(15_000),
+    refetchInterval: useRefreshEvery(15_000, 'deliveries'),
   })
   const summary = useQuery({
     queryKey: ['receivers', 'all'],
