@@ -95,7 +95,10 @@ describe.skipIf(chromiumPath === null)('a merchant that sells by links', () => {
     await page.getByRole('button', { name: 'Desativar' }).click()
     await page.getByRole('button', { name: 'Ativar', exact: true }).waitFor()
     await page.goBack()
-    await page.getByRole('region', { name: 'Links' }).getByText('Desativado', { exact: true }).waitFor({ timeout: 30_000 })
+    await page
+      .getByRole('region', { name: 'Links' })
+      .getByText('Desativado', { exact: true })
+      .waitFor({ timeout: 30_000 })
     expect(owner.pageErrors).toEqual([])
   })
 })
