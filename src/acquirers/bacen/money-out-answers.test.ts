@@ -4,7 +4,7 @@ import efiDocumented from '../../../test/fixtures/efi-infracoes.json' with { typ
 import { manualClock } from '../../../test/support/clock.ts'
 import { txidOf } from '../../../test/support/simulator.ts'
 import { cents } from '../../lib/money.ts'
-import { type Acquirer, AcquirerUnavailable, type MoneyOut, NotOffered } from '../acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, type MoneyOut, NotOffered, UnreadableAnswer } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 import type { HttpRequest, HttpResponse } from './http.ts'
 import { explainRejection, isTemporaryRejection } from './spi-codes.ts'
@@ -131,11 +131,12 @@ describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
     expect(await find(coded)).toMatchObject({ reason: 'The receiver’s account is closed. (AC07)' })
   })
 
-  it('that is answered with another amount or id has an unknown outcome', async () => {
+  it('that is answered with another amount or id has an unknown outcome, which needs a person', async () => {
     const others = [{ valor: '1.01' }, { valor: 1.001 }, { id: 'other', idEnvio: 'other' }]
     for (const other of others) {
-      await expect(send(psp(() => json(200, { ...taken, ...other })))).rejects.toBeInstanceOf(AcquirerUnavailable)
+      await expect(send(psp(() => json(200, { ...taken, ...other })))).rejects.toBeInstanceOf(UnreadableAnswer)
     }
+    await expect(find(psp(() => json(200, { ...taken, valor: null })))).rejects.toBeInstanceOf(UnreadableAnswer)
   })
 
   it('is not queried with an id that has other characters than letters and digits', async () => {

@@ -96,7 +96,7 @@ function read({ clock, onUnknownState }: Deps, reference: string, payout: Json):
   const code = text(payout, 'codigoSolicitacao') ?? reference
   if (state === null) throw new UnreadableAnswer('The acquirer answered with a payout that cannot be read')
   if (code.toLowerCase() !== reference.toLowerCase())
-    throw new AcquirerUnavailable('The acquirer answered with another payout than the requested one')
+    throw new UnreadableAnswer('The acquirer answered with another payout than the requested one')
   const endToEndId = text(payout, 'endToEnd')
   if (refusedStates.has(state)) return { outcome: 'refused', reason: readReason(payout, state) }
   if (doneStates.has(state)) {

@@ -11,6 +11,7 @@ import {
   type PayoutPrepared,
   type PayoutSent,
   type Payouts,
+  UnreadableAnswer,
 } from '../acquirer.ts'
 import { type Answer, type Client, foundOrNull } from './client.ts'
 import type { ProtocolProfile } from './profile.ts'
@@ -91,7 +92,7 @@ function read(
   const sent = amount(body, 'valor')
   const isOther = (text(body, 'endToEndId') ?? payment.reference) !== payment.reference
   if (isOther || sent === null || (payment.amount !== undefined && sent !== payment.amount))
-    throw new AcquirerUnavailable('The acquirer answered with another payout than the requested one')
+    throw new UnreadableAnswer('The acquirer answered with another payout than the requested one')
   const state = (text(body, 'estado') ?? '').normalize('NFD').replace(/\p{M}/gu, '')
   switch (state) {
     case 'FINALIZADO':

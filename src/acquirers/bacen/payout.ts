@@ -5,7 +5,6 @@ import { type Cents, cents, toReais } from '../../lib/money.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import { detectPixKey, type PixKey } from '../../pix/key.ts'
 import {
-  AcquirerUnavailable,
   type MoneyOut,
   type OnUnreadable,
   type PayoutFound,
@@ -111,7 +110,7 @@ function readPayout(
     (requested.amount !== undefined && sent !== requested.amount) ||
     (requested.pixKey !== undefined && key !== null && detectPixKey(key)?.key !== requested.pixKey.key)
   if (isOther || sent === null) {
-    throw new AcquirerUnavailable('The acquirer answered with another payout than the requested one')
+    throw new UnreadableAnswer('The acquirer answered with another payout than the requested one')
   }
   const endToEndId = text(body, 'endToEndId') ?? text(body, 'e2eId')
   const status = text(body, 'status')

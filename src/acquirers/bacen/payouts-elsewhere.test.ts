@@ -8,7 +8,7 @@ import { manualClock } from '../../../test/support/clock.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../../test/support/database.ts'
 import { type TestSimulator, testSimulator, tokenRequest, txidOf } from '../../../test/support/simulator.ts'
 import { cents } from '../../lib/money.ts'
-import { AcquirerUnavailable, NeedsPerson, type Payouts } from '../acquirer.ts'
+import { AcquirerUnavailable, NeedsPerson, type Payouts, UnreadableAnswer } from '../acquirer.ts'
 import { dialects } from '../dialects.ts'
 import { createBacenAcquirer } from './adapter.ts'
 import type { HttpRequest } from './http.ts'
@@ -124,8 +124,8 @@ describe('Inter', () => {
       const body = { ...interPsp.payout, transacaoPix: { ...interPsp.payout.transacaoPix, ...changes } }
       return await open('inter', () => json(200, body)).payouts.find({ ...order, reference: reference.inter })
     }
-    await expect(answering({ codigoSolicitacao: randomUUID() })()).rejects.toThrow('another payout')
-    await expect(answering({ status: null })()).rejects.toThrow('cannot be read')
+    await expect(answering({ codigoSolicitacao: randomUUID() })()).rejects.toThrow(UnreadableAnswer)
+    await expect(answering({ status: null })()).rejects.toThrow(UnreadableAnswer)
     expect(await answering({ codigoSolicitacao: reference.inter.toUpperCase() })()).not.toBeNull()
   })
 
@@ -210,7 +210,7 @@ describe('Sicoob', () => {
   it('is not believed about another payout or amount', async () => {
     for (const changes of [{ endToEndId: `E${'1'.repeat(31)}` }, { valor: 15.11 }, { valor: null }]) {
       const { payouts } = open('sicoob', () => json(200, { ...sicoobPsp.payout, ...changes }))
-      await expect(payouts.send(named), JSON.stringify(changes)).rejects.toThrow('another payout')
+      await expect(payouts.send(named), JSON.stringify(changes)).rejects.toThrow(UnreadableAnswer)
     }
   })
 

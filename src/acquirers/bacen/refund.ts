@@ -1,7 +1,7 @@
 import { assert } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { toReais } from '../../lib/money.ts'
-import { AcquirerUnavailable, type MoneyOut, type RefundInput } from '../acquirer.ts'
+import { type MoneyOut, type RefundInput, UnreadableAnswer } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { amount, dateTime, type Json, record, text } from './read.ts'
@@ -45,7 +45,7 @@ function readRefund({ clock }: Deps, requested: RefundId & Partial<RefundInput>,
   // Some PSPs return the id in another letter case.
   const isOther = (text(body, 'id') ?? requested.refundId).toLowerCase() !== requested.refundId.toLowerCase()
   if (isOther || refunded === null || (requested.amount !== undefined && refunded !== requested.amount)) {
-    throw new AcquirerUnavailable(
+    throw new UnreadableAnswer(
       'The acquirer answered with a refund that does not match the requested one, or that cannot be read',
     )
   }
