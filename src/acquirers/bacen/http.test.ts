@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import { afterEach, expect, it } from 'vitest'
 import { createHttpSend, type HttpRequest, type Send } from './http.ts'
 
@@ -41,6 +42,15 @@ it('sends the whole request and returns the whole answer, also after an interim 
   expect(headers).toMatchObject({ 'set-cookie': 'a, b', 'x-asked': 'PUT /base/cob/a%20b?a+b=%C3%A7%26 {"a":1}' })
   // The byte order mark is not part of the text.
   expect(body).toBe('{"said":"é"}')
+})
+
+it('requests an answer that is not compressed', async () => {
+  const send = await open((incoming, answer) => {
+    // Without Accept-Encoding a server may choose any encoding.
+    if (incoming.headers['accept-encoding'] === 'identity') answer.end('{}')
+    else answer.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}'))
+  }, 5000)
+  expect(await send(request)).toMatchObject({ status: 200, body: '{}' })
 })
 
 it.each([

@@ -52,7 +52,8 @@ export function createHttpSend(options: HttpSendOptions): { send: Send; close: (
     const { origin, pathname, search } = toUrl(options, request)
     const { body = null, endsAt } = request
     const trace = traceHeaders()
-    const headers = trace ? { ...request.headers, ...trace } : request.headers
+    // Without it the server may choose an encoding.
+    const headers = { 'accept-encoding': 'identity', ...request.headers, ...trace }
     const leftMs = endsAt === undefined ? timeoutMs : Math.ceil(endsAt - performance.now())
     const dispatched = { origin, path: pathname + search, method: request.method, headers, body }
     try {
