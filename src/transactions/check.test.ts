@@ -172,6 +172,23 @@ it('checks a charge every 30 seconds before its expiry while the acquirer does n
   expect(await fetchTransaction(service, id)).toMatchObject({ status: 'FAILED' })
 })
 
+it('fails an expired charge without a code that the acquirer shows without one, too', async () => {
+  const { id } = await charge(service)
+  await service.db.query(sql`delete from events where record_id = ${id}`)
+  await service.db.query(sql`
+    update transactions set statuses = array['PENDING'], status_dates = status_dates[1:1], pix_uri = null, pix_expires_at = null
+    where id = ${id}`)
+  const codeless = saying({ pixCopiaECola: undefined, location: undefined, loc: undefined })
+  const checkAfter = async (minutes: number) => {
+    service.clock.advance(minutes * 60_000)
+    await service.db.query(sql`update transactions set check_at = ${service.clock.now()} where id = ${id}`)
+    await checkDueTransactions(codeless, never)
+    return (await fetchTransaction(service, id)).status
+  }
+  // Until five minutes after its expiry the payment may still show.
+  expect([await checkAfter(29), await checkAfter(5), await checkAfter(2)]).toEqual(['PENDING', 'PENDING', 'FAILED'])
+})
+
 it('alerts while a charge is open an hour after it expired, with its code and without one', async () => {
   const { db, clock } = service
   const [coded, pending] = [await charge(service), await charge(service)]

@@ -125,8 +125,9 @@ async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<str
       const acquirer = deps.acquirers.named(name)
       // Nobody waits for this code any more: only look for an existing charge, do not create one.
       const answer = isUnwanted ? await findLate(acquirer, row) : await createAgain(deps, acquirer, row)
+      const failure = typeof answer === 'string' ? null : findFailure(answer, deps.clock.now())
       if (typeof answer === 'string') none.push(answer)
-      else if (answer.status === 'removed' && answer.payments.length === 0) none.push(failureMessages.removed)
+      else if (failure !== null) none.push(failure)
       else {
         await giveCode(deps, row, { acquirer, charge: answer })
         return null
@@ -139,6 +140,14 @@ async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<str
   const [first] = unavailable
   if (first) throw first
   return row.cancel_requested_at ? failureMessages.canceled : (none[0] ?? failureMessages.expired)
+}
+
+/** Why nobody can pay a charge any more, or null. An expired one that has a code gets it first: the next check ends it. */
+function findFailure({ status, payments, uri, expiresAt }: Charge, now: Date): string | null {
+  if (payments.length > 0 || status === 'completed') return null
+  if (status === 'removed') return failureMessages.removed
+  const isOver = uri === null && now.getTime() >= expiresAt.getTime() + expiryGraceMs
+  return isOver ? failureMessages.expired : null
 }
 
 /** Returns the charge, or the reason why there is none. */
