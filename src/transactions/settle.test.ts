@@ -250,6 +250,19 @@ describe('with an acquirer that', () => {
     })
   })
 
+  it.each(['\0', '\ud83d'])('sends a name that PostgreSQL cannot read (%j), it leaves the payer out', async (bad) => {
+    const { id, uri } = await charge(service)
+    const pagador = {
+      ...{ cpf: '52998224725', nome: `Maria${bad}`, ispbParticipante: '60701190', tipoConta: 'CHECKING' },
+      ...{ agencia: '1', conta: '2', digito: '3', tipoChave: 'CPF', chave: '52998224725' },
+    }
+    const pix = [{ ...(await bank.payQuietly(uri)), pagador }]
+    const deps = depsWith((request, answer) => (isCharge(request) ? change(answer, { pix }) : answer))
+    expect(await settleTransaction(deps, { merchantId, id })).toBe('settled')
+    const rows = await service.db.query(sql`select payer ->> 'name' as name from transactions where id = ${id}`)
+    expect(rows).toEqual([{ name: null }])
+  })
+
   it('reports a second payment of a charge, it records only the first and logs a warning', async () => {
     const { id, uri } = await charge(service)
     const first = await bank.payQuietly(uri)

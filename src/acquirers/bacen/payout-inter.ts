@@ -15,7 +15,7 @@ import {
 } from '../acquirer.ts'
 import type { Client } from './client.ts'
 import type { ProtocolProfile } from './profile.ts'
-import { dateTime, isRecord, type Json, list, record, text } from './read.ts'
+import { anyText, dateTime, isRecord, type Json, list, record, text } from './read.ts'
 import { explainRejection } from './spi-codes.ts'
 
 type Deps = { client: Client; paths: ProtocolProfile['paths']; clock: Clock; onUnknownState: (state: string) => void }
@@ -125,7 +125,7 @@ const openStates = new Set([
 function readReason(payout: Json, state: string): string {
   const [error = {}] = (list(payout, 'erros') ?? []).filter(isRecord)
   const code = text(error, 'codigoErroComplementar') ?? text(error, 'codigoErro')
-  return explainRejection({ code: code ?? state, description: text(error, 'descricaoErro') })
+  return explainRejection({ code: code ?? state, description: anyText(error, 'descricaoErro') })
 }
 
 /** Inter writes some times without an offset: they are in Brasília time. */

@@ -15,7 +15,7 @@ import {
 } from '../acquirer.ts'
 import { type Answer, type Client, foundOrNull } from './client.ts'
 import type { ProtocolProfile } from './profile.ts'
-import { amount, dateTime, type Json, text } from './read.ts'
+import { amount, anyText, dateTime, type Json, text } from './read.ts'
 import { explainRejection } from './spi-codes.ts'
 
 type Deps = { client: Client; paths: ProtocolProfile['paths']; clock: Clock; onUnknownState: (state: string) => void }
@@ -106,7 +106,7 @@ function read(
     case 'REJEITADO':
       return {
         outcome: 'refused',
-        reason: explainRejection({ code: null, description: text(body, 'detalheRejeicao') }),
+        reason: explainRejection({ code: null, description: anyText(body, 'detalheRejeicao') }),
       }
     case 'NAO_REALIZADO':
       return null

@@ -17,7 +17,7 @@ import {
 import { foundOrNull } from './client.ts'
 import { type ListDeps, listBetween } from './pages.ts'
 import type { ProtocolProfile } from './profile.ts'
-import { amount, dateTime, isRecord, type Json, list, record, text } from './read.ts'
+import { amount, anyText, dateTime, isRecord, type Json, list, record, text } from './read.ts'
 import { explainRejection } from './spi-codes.ts'
 
 type Deps = ListDeps & { paths: ProtocolProfile['paths']; chave: string; clock: Clock }
@@ -123,7 +123,10 @@ function readPayout(
 
 function readReason(body: Json): string {
   const error = record(record(body, 'gnExtras'), 'erro')
-  return explainRejection({ code: text(error, 'codigo'), description: text(error, 'motivo') ?? text(body, 'motivo') })
+  return explainRejection({
+    code: text(error, 'codigo'),
+    description: anyText(error, 'motivo') ?? anyText(body, 'motivo'),
+  })
 }
 
 /** The whole account holder, or null: a masked document or an incomplete account must not be passed on as complete. */

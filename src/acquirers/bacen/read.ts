@@ -22,8 +22,14 @@ export function list(parent: Json, name: string): unknown[] | null {
   return Array.isArray(value) ? value : null
 }
 
-/** A text that is not empty. */
+/** A text that is not empty. PostgreSQL cannot read NUL or half of a surrogate pair: a text with one is null. */
 export function text(parent: Json, name: string): string | null {
+  const value = anyText(parent, name)
+  return value === null || value.includes('\0') || /\p{Cs}/u.test(value) ? null : value
+}
+
+/** A text that is not empty, with any characters: for messages, which are cleaned before they are kept. */
+export function anyText(parent: Json, name: string): string | null {
   const value = parent[name]
   return typeof value === 'string' && value !== '' ? value : null
 }

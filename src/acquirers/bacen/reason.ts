@@ -1,4 +1,4 @@
-import { isRecord, type Json, text } from './read.ts'
+import { anyText, isRecord, type Json, text } from './read.ts'
 
 const reasonLengthMax = 300
 
@@ -16,9 +16,11 @@ export function toReason(status: number, body: Json): string {
 }
 
 function linesOf(body: Json): string[] {
-  const message = messageFields.map((name) => text(body, name)).find((one) => one !== null)
+  const message = messageFields.map((name) => anyText(body, name)).find((one) => one !== null)
   const errors = errorLists.flatMap((name) => asList(body[name])).filter(isRecord)
-  const reasons = errors.map((error) => text(error, 'razao') ?? text(error, 'mensagem') ?? text(error, 'message'))
+  const reasons = errors.map(
+    (error) => anyText(error, 'razao') ?? anyText(error, 'mensagem') ?? anyText(error, 'message'),
+  )
   return [...new Set([message, ...reasons].flatMap((line) => (line ? unwrap(line) : [])))]
 }
 

@@ -4,7 +4,7 @@ import { toReais } from '../../lib/money.ts'
 import { type MoneyOut, type RefundInput, UnreadableAnswer } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
 import type { ProtocolProfile } from './profile.ts'
-import { amount, dateTime, type Json, record, text } from './read.ts'
+import { amount, anyText, dateTime, type Json, record, text } from './read.ts'
 import { explainRejection, isTemporaryRejection } from './spi-codes.ts'
 
 type Deps = { client: Client; paths: ProtocolProfile['paths']; clock: Clock }
@@ -52,7 +52,7 @@ function readRefund({ clock }: Deps, requested: RefundId & Partial<RefundInput>,
   const endToEndId = text(body, 'rtrId')
   const status = text(body, 'status')
   if (status === 'NAO_REALIZADO') {
-    const description = text(body, 'motivo')
+    const description = anyText(body, 'motivo')
     const reason = explainRejection({ code: null, description })
     return { outcome: 'refused', reason, ...(isTemporaryRejection(description) && { isTemporary: true as const }) }
   }
