@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Guiche\Tests;
 
+use Guiche\Exception\GuicheException;
+use Guiche\Guiche;
 use Guiche\Http\Request;
 use Guiche\Http\Response;
 use Guiche\Http\TransportFailure;
@@ -47,10 +49,29 @@ final class ListsTest extends TestCase
 
     public function testAnExportIsCompleteEvenAfterAFailedAttempt(): void
     {
-        $transport = new FakeTransport([new Response(502, [], 'half of'), new Response(200, [], "id,amount\r\n1,2590\r\n")]);
+        $transport = new FakeTransport([new Response(502, [], 'half of'), new Response(200, ['content-type' => 'text/csv; charset=utf-8'], "id,amount\r\n1,2590\r\n")]);
         $csv = $transport->guiche()->statement->export();
         self::assertSame("id,amount\r\n1,2590\r\n", stream_get_contents($csv));
         self::assertSame('text/csv', $transport->requests[0]->headers['Accept']);
+    }
+
+    /**
+     * @dataProvider callsWithoutJson
+     * @param \Closure(Guiche): mixed $call
+     */
+    public function testThePageOfAProxyIsNotTheAnswer(\Closure $call): void
+    {
+        $transport = new FakeTransport([new Response(200, ['content-type' => 'text/html'], '<h1>Maintenance</h1>')]);
+        $this->expectException(GuicheException::class);
+        $this->expectExceptionMessage('unexpected_answer');
+        $call($transport->guiche());
+    }
+
+    /** @return iterable<string, array{\Closure(Guiche): mixed}> */
+    public static function callsWithoutJson(): iterable
+    {
+        yield 'a deletion' => [static fn (Guiche $guiche) => $guiche->webhookEndpoints->delete('an-id')];
+        yield 'an export' => [static fn (Guiche $guiche) => $guiche->statement->export()];
     }
 
     public function testTheFeedIsFollowedThroughInterruptions(): void

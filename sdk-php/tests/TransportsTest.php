@@ -29,7 +29,7 @@ final class TransportsTest extends TestCase
                 $this->last = $request;
                 $factory = new Psr17Factory();
                 $body = '{"available":1,"reserved":0,"blocked":0,"debt":0,"at":"2026-11-24T00:00:00.000Z"}';
-                return $factory->createResponse(200)->withHeader('X-Request-Id', 'r')->withBody($factory->createStream($body));
+                return $factory->createResponse(200)->withHeader('Content-Type', 'text/csv')->withBody($factory->createStream($body));
             }
         };
         $factory = new Psr17Factory();

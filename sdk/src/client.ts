@@ -1,4 +1,4 @@
-import { GuicheError } from './errors.ts'
+import { GuicheError, unexpectedAnswer } from './errors.ts'
 import {
   type Call,
   newKey,
@@ -57,21 +57,24 @@ export function createClient(settings: Settings, tokens: Tokens): Client {
     }
   }
 
-  const client: Client = {
+  return {
     get: (path, options, query) => request({ method: 'GET', path, query, isRepeatable: true }, options),
     post: (path, options, { body, idempotencyKey, isRepeatable = idempotencyKey !== undefined } = {}) =>
       request({ method: 'POST', path, body, idempotencyKey, isRepeatable }, options),
     patch: (path, options, body) => request({ method: 'PATCH', path, body, isRepeatable: true }, options),
     delete: (path, options) =>
-      request({ method: 'DELETE', path, isRepeatable: false }, options, () => Promise.resolve(undefined)),
+      request({ method: 'DELETE', path, isRepeatable: false }, options, async ({ status }) => {
+        // A proxy may answer 200 with a page of its own.
+        if (status !== 204) throw unexpectedAnswer(status)
+      }),
     list: <Entry>(path: string, filters: object = {}, options?: RequestOptions) =>
       new List<Entry>((more) => request<Page<Entry>>(toListCall(path, { ...filters, ...more }), options), filters),
     exportCsv: (path, filters, options) =>
-      request({ ...toListCall(path, filters, '.csv'), accept: 'text/csv' }, options, (response) =>
-        Promise.resolve(response),
-      ),
+      request({ ...toListCall(path, filters, '.csv'), accept: 'text/csv' }, options, async (response) => {
+        if (!response.headers.get('content-type')?.startsWith('text/csv')) throw unexpectedAnswer(response.status)
+        return response
+      }),
   }
-  return client
 }
 
 /** Filters that identify a person. */

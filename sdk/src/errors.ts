@@ -199,7 +199,7 @@ type Answered = { status: number; headers: Headers; body: string; idempotencyKey
 export function toError({ status, headers, body, idempotencyKey }: Answered): GuicheError {
   const fields = parseFields(body)
   const { code, detail, errors, transactionId, error, error_description: description } = fields
-  const retryAfterSeconds = readRetryAfter(headers.get('retry-after'))
+  const retryAfterSeconds = readRetryAfter(headers.get('retry-after') ?? '')
   const facts = {
     status,
     idempotencyKey,
@@ -229,8 +229,7 @@ function unexpected(status: number): string {
 }
 
 /** Reads a number of seconds or an HTTP date. Undefined if it is neither. */
-function readRetryAfter(header: string | null): number | undefined {
-  if (!header) return undefined
+function readRetryAfter(header: string): number | undefined {
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined
 }

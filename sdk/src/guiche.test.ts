@@ -37,3 +37,10 @@ it('appends paths to an address with or without a final slash', async () => {
   for (const baseUrl of ['https://pix.test', 'https://pix.test/api/']) await connect(baseUrl, fetch).balance.get()
   expect(urls).toEqual(['https://pix.test/balance', 'https://pix.test/api/balance'])
 })
+
+it('takes the page of a proxy neither for a deletion nor for an export', async () => {
+  const fetch = async () => new Response('<h1>Maintenance</h1>', { headers: { 'content-type': 'text/html' } })
+  const guiche = connect('https://pix.test', fetch)
+  await expect(guiche.webhookEndpoints.delete('an-id')).rejects.toMatchObject({ code: 'unexpected_answer' })
+  await expect(guiche.statement.export()).rejects.toMatchObject({ code: 'unexpected_answer' })
+})

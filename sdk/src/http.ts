@@ -191,8 +191,8 @@ export function readJson<Result>({ idempotencyKey }: Call): Read<Result> {
   }
 }
 
-function toUrl({ baseUrl }: Settings, { path, query }: Call): string {
-  const search = query ? String(toQuery(query)) : ''
+function toUrl({ baseUrl }: Settings, { path, query = {} }: Call): string {
+  const search = String(toQuery(query))
   return `${baseUrl}${path}${search && `?${search}`}`
 }
 
@@ -217,7 +217,7 @@ function toQuery(filters: object): URLSearchParams {
 }
 
 function toBody({ body }: Call): string | URLSearchParams | undefined {
-  return body === undefined || body instanceof URLSearchParams ? body : JSON.stringify(body)
+  return body instanceof URLSearchParams ? body : JSON.stringify(body)
 }
 
 function toHeaders(call: Call, { token, requestId }: { token: string | null; requestId: string }) {

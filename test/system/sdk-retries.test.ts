@@ -209,7 +209,8 @@ describe('an abort', () => {
   })
 
   const beginExport = async ({ signal }: AbortController) => {
-    proxy.plan('GET /transaction.csv', unavailable, { status: 200, body: 'id', neverEnds: true })
+    const headers = { 'content-type': 'text/csv' }
+    proxy.plan('GET /transaction.csv', unavailable, { status: 200, headers, body: 'id', neverEnds: true })
     return await guiche.transactions.export({}, { signal, timeoutMs: 5_000 })
   }
 })

@@ -72,7 +72,11 @@ final class Client
      */
     public function delete(string $path, array $options): void
     {
-        $this->send(new Call('DELETE', $path), $options);
+        $response = $this->send(new Call('DELETE', $path), $options);
+        // A proxy may answer 200 with a page of its own.
+        if ($response->status !== 204) {
+            throw GuicheException::unexpectedAnswer($response->status);
+        }
     }
 
     /**
@@ -105,7 +109,10 @@ final class Client
         if ($sink === false) {
             throw new \RuntimeException('PHP cannot open a temporary stream.');
         }
-        $this->send(self::toListCall($path, $filters, '.csv'), $options, $sink);
+        $response = $this->send(self::toListCall($path, $filters, '.csv'), $options, $sink);
+        if (!str_starts_with($response->headers['content-type'] ?? '', 'text/csv')) {
+            throw GuicheException::unexpectedAnswer($response->status);
+        }
         rewind($sink);
         return $sink;
     }

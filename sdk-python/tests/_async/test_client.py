@@ -29,6 +29,7 @@ PAY = "POST /sandbox/payment"
 TOKEN = "POST /auth/token"
 CREATED = httpx.Response(201, json={"id": "an-id", "status": "PIX_QRCODE_GENERATED"})
 LOST = httpx.ReadError("lost")
+CSV = {"content-type": "text/csv; charset=utf-8"}
 
 
 class ClientTest(IsolatedAsyncioTestCase):
@@ -169,6 +170,14 @@ class ClientTest(IsolatedAsyncioTestCase):
             self.service.plan("GET /balance", answer)
             error = await self.failure(GuicheError, lambda: self.guiche.balance.get())
             self.assertEqual(error.code, "unexpected_answer")
+        # Only a deletion is answered without a body, and only an export with CSV.
+        self.service.plan("GET /balance", httpx.Response(204))
+        await self.failure(GuicheError, lambda: self.guiche.balance.get())
+        self.service.plan("DELETE /webhook-endpoint/an-id", httpx.Response(200, json={"status": "maintenance"}))
+        await self.failure(GuicheError, lambda: self.guiche.webhook_endpoints.delete("an-id"))
+        self.service.plan("GET /statement.csv", httpx.Response(200, html="<h1>"))
+        with self.assertRaisesRegex(GuicheError, "unexpected_answer"):
+            [piece async for piece in self.guiche.statement.export()]
         self.service.plan("GET /transaction", httpx.Response(200, json={"data": []}))
         error = await self.failure(GuicheError, lambda: self.guiche.transactions.list().page())
         self.assertEqual(error.code, "unexpected_answer")
@@ -216,7 +225,7 @@ class ClientTest(IsolatedAsyncioTestCase):
             await self.guiche.transactions.list({"status": []}).page()
 
     async def test_exports_csv_in_pieces(self) -> None:
-        self.service.plan("GET /statement.csv", httpx.Response(200, text="id,kind\n1,payment\n"))
+        self.service.plan("GET /statement.csv", httpx.Response(200, headers=CSV, text="id,kind\n1,payment\n"))
         pieces = [piece async for piece in self.guiche.statement.export({"startDate": "2026-01-01T00:00:00Z"})]
         self.assertEqual(b"".join(pieces), b"id,kind\n1,payment\n")
         self.assertEqual(self.service.last("GET /statement.csv").headers["accept"], "text/csv")
@@ -228,7 +237,7 @@ class ClientTest(IsolatedAsyncioTestCase):
             yield b"id,kind\n"
             raise httpx.ReadTimeout("late")
 
-        self.service.plan("GET /statement.csv", lambda request: httpx.Response(200, content=stall()))
+        self.service.plan("GET /statement.csv", lambda request: httpx.Response(200, headers=CSV, content=stall()))
         with self.assertRaises(ConnectionError) as caught:
             [piece async for piece in self.guiche.statement.export(timeout=3)]
         self.assertEqual((caught.exception.code, caught.exception.detail[:18]), ("timeout", "No answer within 3"))

@@ -30,6 +30,7 @@ PAY = "POST /sandbox/payment"
 TOKEN = "POST /auth/token"
 CREATED = httpx.Response(201, json={"id": "an-id", "status": "PIX_QRCODE_GENERATED"})
 LOST = httpx.ReadError("lost")
+CSV = {"content-type": "text/csv; charset=utf-8"}
 
 
 class ClientTest(TestCase):
@@ -170,6 +171,14 @@ class ClientTest(TestCase):
             self.service.plan("GET /balance", answer)
             error = self.failure(GuicheError, lambda: self.guiche.balance.get())
             self.assertEqual(error.code, "unexpected_answer")
+        # Only a deletion is answered without a body, and only an export with CSV.
+        self.service.plan("GET /balance", httpx.Response(204))
+        self.failure(GuicheError, lambda: self.guiche.balance.get())
+        self.service.plan("DELETE /webhook-endpoint/an-id", httpx.Response(200, json={"status": "maintenance"}))
+        self.failure(GuicheError, lambda: self.guiche.webhook_endpoints.delete("an-id"))
+        self.service.plan("GET /statement.csv", httpx.Response(200, html="<h1>"))
+        with self.assertRaisesRegex(GuicheError, "unexpected_answer"):
+            [piece for piece in self.guiche.statement.export()]
         self.service.plan("GET /transaction", httpx.Response(200, json={"data": []}))
         error = self.failure(GuicheError, lambda: self.guiche.transactions.list().page())
         self.assertEqual(error.code, "unexpected_answer")
@@ -217,7 +226,7 @@ class ClientTest(TestCase):
             self.guiche.transactions.list({"status": []}).page()
 
     def test_exports_csv_in_pieces(self) -> None:
-        self.service.plan("GET /statement.csv", httpx.Response(200, text="id,kind\n1,payment\n"))
+        self.service.plan("GET /statement.csv", httpx.Response(200, headers=CSV, text="id,kind\n1,payment\n"))
         pieces = [piece for piece in self.guiche.statement.export({"startDate": "2026-01-01T00:00:00Z"})]
         self.assertEqual(b"".join(pieces), b"id,kind\n1,payment\n")
         self.assertEqual(self.service.last("GET /statement.csv").headers["accept"], "text/csv")
@@ -229,7 +238,7 @@ class ClientTest(TestCase):
             yield b"id,kind\n"
             raise httpx.ReadTimeout("late")
 
-        self.service.plan("GET /statement.csv", lambda request: httpx.Response(200, content=stall()))
+        self.service.plan("GET /statement.csv", lambda request: httpx.Response(200, headers=CSV, content=stall()))
         with self.assertRaises(ConnectionError) as caught:
             [piece for piece in self.guiche.statement.export(timeout=3)]
         self.assertEqual((caught.exception.code, caught.exception.detail[:18]), ("timeout", "No answer within 3"))

@@ -239,7 +239,8 @@ async def _send_once(
     try:
         # Following a redirect would send the credentials along.
         response = await settings.http.send(request, stream=True, follow_redirects=False)
-        if is_streamed and response.is_success:
+        is_csv = response.headers.get("content-type", "").startswith("text/csv")
+        if is_streamed and response.is_success and is_csv:
             return response
         try:
             body = await _read(response, ends_at)
@@ -250,7 +251,11 @@ async def _send_once(
         raise to_connection_error(call, request_id=request_id, timeout=limit) from error
     if not response.is_success:
         raise to_error(response.status_code, response.headers, body, call.idempotency_key)
-    return None if response.status_code == 204 else read_json(call, response.status_code, body)
+    is_deletion = call.method == "DELETE"
+    # A proxy may answer 200 with a page of its own.
+    if is_streamed or (is_deletion and response.status_code != 204):
+        raise unexpected_answer(response.status_code)
+    return None if is_deletion else read_json(call, response.status_code, body)
 
 
 async def _read(response: httpx.Response, ends_at: float) -> bytes:
