@@ -275,8 +275,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     // Another shop's transaction, the same under the code of this order, and one that does not exist.
     const other = await guiche.transactions.create({ amount: 2590, externalCode: `wc-000000000000-${id}` })
     expect(await send({ id: other.id, externalCode: `wc-000000000000-${id}` })).toBe(404)
-    expect(await send({ id: other.id })).toBe(404)
-    expect(await send({ id: crypto.randomUUID() })).toBe(404)
+    expect([await send({ id: other.id }), await send({ id: crypto.randomUUID() })]).toEqual([404, 404])
     expect((await fetch(`${shopUrl}/wc-api/guiche_pix/`)).status).toBe(405)
     expect(await find(id)).toEqual(before)
   })
@@ -357,7 +356,7 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     expect((await untilOrder(id, ({ status }) => status === 'refunded')).refunded).toBe('25.9')
   })
 
-  it('notes the end of a dispute and a second payment once each, even after refunds', async () => {
+  it('notes a dispute, its end and a second payment once each, even if that is refunded and disputed', async () => {
     const { id, transactionId, transaction } = await buyAndPay()
     const { reference } = await guiche.sandbox.openDispute({ endToEnd: transactionId })
     await untilOrder(id, (one) => count(one, 'disputes the Pix') > 0)
@@ -365,12 +364,15 @@ describe.skipIf(wordpress === '' || !hasPrograms)('the plugin for WooCommerce, i
     await untilOrder(id, (one) => count(one, 'What was not returned stays with you') > 0)
     const { externalCode = '', webhookUrl = '' } = await guiche.transactions.get(transaction)
     const second = await guiche.transactions.create({ amount: 1000, externalCode, webhookUrl })
-    await guiche.sandbox.pay({ uri: second.pixResponse.uri })
+    const { endToEndId: endToEnd } = await guiche.sandbox.pay({ uri: second.pixResponse.uri })
     await untilOrder(id, (one) => count(one, 'Another Pix') > 0)
     await refundInPart(guiche, second.id)
     await guiche.transactions.refund(transaction, { amount: 590 })
+    await guiche.sandbox.openDispute({ endToEnd })
+    await guiche.transactions.waitFor(second.id, 'BLOCKED')
+    await eventually(async () => (await guiche.transactions.events(second.id).page()).data[0]?.delivery === 'delivered')
     const refunded = await untilOrder(id, (one) => one.refunded === '5.9')
-    expect([count(refunded, 'What was not returned stays with you'), count(refunded, 'Another Pix')]).toEqual([1, 1])
+    expect(['has ended', 'Another Pix', 'disputes the Pix'].map((note) => count(refunded, note))).toEqual([1, 1, 1])
   })
 
   it('finds payments by the event feed when no webhook arrives', async () => {

@@ -54,8 +54,9 @@ final class Synchronizer
         $applied = json_decode((string) $order->get_meta(self::APPLIED), true) ?: [];
         $before = $applied[$transaction->id] ?? '';
         if ($before !== $state) {
-            if ($order->get_payment_method() !== Plugin::GATEWAY && $order->get_meta(Charges::PAID_BY) !== $transaction->id) {
-                // The other method decides about the status of the order.
+            $paidBy = (string) $order->get_meta(Charges::PAID_BY);
+            if ($paidBy !== $transaction->id && ($paidBy !== '' || $order->get_payment_method() !== Plugin::GATEWAY)) {
+                // What paid the order decides about its status: another Pix, or the other method.
                 self::noteAnother($order, $transaction);
             } else {
                 match ($transaction->status) {
@@ -79,13 +80,8 @@ final class Synchronizer
     /** @param string $before the state that was applied last, empty if there is none */
     private static function settle(\WC_Order $order, Transaction $transaction, int $charged, string $before): void
     {
-        $paidBy = (string) $order->get_meta(Charges::PAID_BY);
-        if ($paidBy === '') {
+        if ($order->get_meta(Charges::PAID_BY) === '') {
             self::pay($order, $transaction, $charged);
-            return;
-        }
-        if ($paidBy !== $transaction->id) {
-            self::noteAnother($order, $transaction);
             return;
         }
         $wasDisputed = in_array(explode(' ', $before)[0], [TransactionStatus::BLOCKED, TransactionStatus::PROCESSING_INFRACTION], true);
