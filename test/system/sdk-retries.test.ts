@@ -181,8 +181,7 @@ describe('an abort', () => {
     pausing.abort()
     await expect(paused).rejects.toMatchObject({ name: 'AbortError' })
 
-    const other = connect()
-    const waiting = new AbortController()
+    const [other, waiting] = [connect(), new AbortController()]
     proxy.plan('POST /auth/token', unavailable)
     const [left, stayed] = [other.balance.get({}, { signal: waiting.signal }), other.balance.get()]
     waiting.abort()
