@@ -74,7 +74,14 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     ...options.environment,
   })
   const log = createTestLog(options.onLog)
-  const service = await startService({ config, clock, log })
+  const remove = async () => {
+    await own?.drop()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+  const service = await startService({ config, clock, log }).catch(async (error: unknown) => {
+    await remove()
+    throw error
+  })
   const sandbox: SandboxFile =
     service.newSandbox ?? JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8').catch(() => '{}'))
   const token = sandbox.clientId ? await fetchToken(service.baseUrl, sandbox) : ''
@@ -91,8 +98,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     runJob: async (name, timeoutMs) => await runJobToEnd(db, name, timeoutMs),
     async stop() {
       await service.stop()
-      await own?.drop()
-      await rm(dataDir, { recursive: true, force: true })
+      await remove()
     },
   }
 }

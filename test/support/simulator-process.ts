@@ -53,17 +53,26 @@ export async function startSimulatorProcess(
   const ended: SimulatorProcess['ended'] = new Promise((resolve) =>
     child.once('exit', (code, signal) => resolve({ code, signal })),
   )
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`It did not start in time: ${said}`)), startMaxMs)
-    child.once('exit', (code) => reject(new Error(`It ended with ${code}: ${said}`)))
+  let timer: NodeJS.Timeout | undefined
+  const started = new Promise<void>((resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`It did not start in time: ${said}`)), startMaxMs)
+    child.once('close', (code) => reject(new Error(`It ended with ${code}: ${said}`)))
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (part) => {
         said += String(part)
-        if (!said.includes('Start Guichê with')) return
-        clearTimeout(timer)
-        resolve()
+        if (said.includes('Start Guichê with')) resolve()
       })
   })
+  try {
+    await started
+  } catch (error) {
+    child.kill('SIGKILL')
+    await ended
+    await remove()
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
   const { url, control, close } = await connectTo(dataDir)
   return {
     pid: child.pid ?? 0,
@@ -82,7 +91,7 @@ export async function startSimulatorProcess(
   }
 }
 
-/** `stop` leaves the folder. */
+/** A simulator in this process. Its `stop` does not remove the folder. */
 export type OwnSimulator = Pick<SimulatorProcess, 'url' | 'control' | 'stop'>
 
 /** The simulator in this process, with mutual TLS. It keeps its certificates in the folder. */
