@@ -213,10 +213,9 @@ export async function runChecksUntil(
   condition: () => Promise<boolean>,
   stepMs = 60_000,
 ): Promise<void> {
-  for (let steps = 0; steps < 100; steps++) {
-    if (await condition()) return
+  for (let steps = 0; !(await condition()); steps++) {
+    if (steps === 100) throw new Error('The condition is still false after a hundred checks')
     service.clock.advance(stepMs)
     for (const name of checkJobs) await service.runJob(name)
   }
-  throw new Error('The condition is still false after a hundred checks')
 }
