@@ -104,7 +104,7 @@ it('a backup made while shops sell is restored whole, and what came after it is 
   await eventually(async () => (await originalDb.query(sql`select from acquirer_cursors`)).length > 0)
   const shops = sell('order')
   await eventually(() => shops.paid.length >= 10)
-  const [acknowledged, paid] = [[...shops.acknowledged], [...shops.paid]]
+  const acknowledged = [...shops.acknowledged]
   const file = join(original, 'guiche.tar.gz')
   const made = await read<{ file: string; bytes: number }>(original, ['backup', file])
   expect(made).toEqual({ file, bytes: (await stat(file)).size })
@@ -151,7 +151,6 @@ it('a backup made while shops sell is restored whole, and what came after it is 
     payoutFreeze: { reason: expect.stringMatching(/^The backup of \S+ was restored\.$/) },
   })
   await stop(first)
-  expect(paid.length).toBeGreaterThan(0)
 
   // With the archive: everything up to `moment`, and nothing after it.
   const recovered = await newDataDir()
