@@ -30,7 +30,8 @@ afterAll(async () => await database.drop())
 
 /** Returns the address of the database behind a PgBouncer with these settings. */
 async function startPgBouncer(...settings: string[]): Promise<string> {
-  // PgBouncer refuses to run as root. `nobody` may not enter the private folder of PostgreSQL's socket.
+  // PgBouncer refuses to run as root, and `nobody` may not enter the private folder of PostgreSQL's socket: it connects
+  // to a TCP port.
   const proxy = await openDatabaseProxy(database.connectionString)
   const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
   const server = new URL(proxy.connectionString)
@@ -59,7 +60,8 @@ const nobody = 65_534
 
 async function untilListening(child: ChildProcess, port: number): Promise<void> {
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}`)
+    const ended = child.exitCode ?? child.signalCode
+    if (ended !== null) throw new Error(`PgBouncer ended with ${ended}`)
     const isListening = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => resolve(true))
       socket.once('error', () => resolve(false)).once('connect', () => socket.destroy())
