@@ -93,7 +93,7 @@ describe('the boundaries', () => {
     const forbidden = importsOf(file).filter((imported) => {
       const other = partOf(imported)
       if (imported.startsWith('simulator/')) return layer < wiring
-      // A client of the service, as a shop is one.
+      // The command line is a client of the service, as a shop is.
       if (imported.startsWith('sdk/')) return part !== 'cli'
       if (imported.startsWith('qr-png/')) return imported !== 'qr-png/src/index.ts' || part !== 'pix'
       return other !== part && layerOf(other) >= layer && !(layer === wiring && layerOf(other) === wiring)
@@ -129,7 +129,7 @@ describe('the boundaries', () => {
     expect(program.filter((file) => importsOf(file).some((imported) => imported.startsWith('bench/')))).toEqual([])
   })
 
-  it('keep `transaction` from being wrapped outside src/db, such as to record who began one', () => {
+  it('let only src/db wrap `transaction`, for example to record who began a transaction', () => {
     const wrapped = /\btransaction(?:\(|: (?:async )?\(?)work\b/
     expect(
       program.filter((file) => !/^src\/db\/(?:sql|background)\.ts$/.test(file) && wrapped.test(read(file))),

@@ -223,7 +223,7 @@ describe("the provider's keys", () => {
 
 describe('Keycloak', () => {
   it('is supported: its grant, its client in azp, its token type in typ, its service account', async () => {
-    const keycloaks = {
+    const keycloakClaims = {
       aud: 'account',
       sub: '0b1c7c1e-6d1f-4f8e-9c55-2f1e1a7a7e11',
       typ: 'Bearer',
@@ -242,7 +242,7 @@ describe('Keycloak', () => {
         'not-before-policy': 1_700_000_000,
         scope,
       })
-    const token = await makeToken(0, keycloaks)
+    const token = await makeToken(0, keycloakClaims)
     provider.answers.set('/token', grant(token, ''))
     const { status, body } = await requestToken(service, { form })
     expect(status).toBe(200)
@@ -260,7 +260,7 @@ describe('Keycloak', () => {
     expect(await list(await makeToken(0, { typ: 'ID', azp: 'shop' }))).toEqual([401, 'invalid_token'])
 
     // Its default scopes are unknown here: such a token gives no access, and the answer says so.
-    const foreign = await makeToken(0, { ...keycloaks, scope: 'profile email' })
+    const foreign = await makeToken(0, { ...keycloakClaims, scope: 'profile email' })
     provider.answers.set('/token', grant(foreign, 'profile email'))
     expect((await requestToken(service, { form })).body.scope).toBe('')
     expect(await list(foreign)).toEqual([403, 'insufficient_scope'])

@@ -151,8 +151,8 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
     const happened = truth.payments.flatMap((payment) => payment.behaviours)
     for (const behaviour of behaviours) {
       const times = happened.filter((one) => one === behaviour).length
-      // The order of concurrent payments decides which gets which. Nineteen are expected of the rarest in a short run:
-      // fewer than four occur once in 100,000 runs.
+      // The order of concurrent payments decides which payment has which behaviour. In a short run, 19 payments with
+      // the rarest are expected. Fewer than four happen once in 100,000 runs.
       expect(times, behaviour).toBeGreaterThan((count * traits[behaviour]) / 6)
     }
     expect(invented.length).toBeGreaterThan(count / 10)

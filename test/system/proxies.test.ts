@@ -136,7 +136,7 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     }
   })
 
-  it.runIf(runs)('a PSP’s test call is answered, and reports nothing', async () => {
+  it.runIf(runs)('a PSP’s test call, which reports no payment, is answered', async () => {
     const body = JSON.stringify({ evento: 'teste_webhook', data_criacao: '2026-03-02T15:00:00.000Z' })
     expect(await call({ body, show: certificates.shown.psp })).toMatchObject({ status: 200, text: '' })
   })

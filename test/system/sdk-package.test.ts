@@ -54,10 +54,13 @@ describe('the packed package', () => {
     expect(messages).toEqual([])
   })
 
-  it.runIf(checksTypes)('has types that are right for every resolution, by “Are the types wrong?”', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['tools/clients/attw.mjs', sdk.tarball])
-    expect(stdout).toBe('')
-  })
+  it.runIf(checksTypes)(
+    'has types that are right for every module resolution, according to “Are the types wrong?”',
+    async () => {
+      const { stdout } = await promisify(execFile)(process.execPath, ['tools/clients/attw.mjs', sdk.tarball])
+      expect(stdout).toBe('')
+    },
+  )
 
   it('is loaded by require as well', async () => {
     const program =
@@ -83,7 +86,7 @@ describe('the packed package', () => {
       ),
     )
     expect(samples.length).toBeGreaterThan(10)
-    // Each is the body of a function, so that its names hide those that the others need.
+    // Each becomes the body of a function: it may declare a name that `usedBySamples` declares for the others.
     const bodies = samples.map((text, index) => `export async function sample${index}() {\n${text}\n}`)
     await writeFile(join(sdk.shop, 'comments.ts'), [usedBySamples, ...bodies].join('\n'))
     await compileInShop(sdk.shop, ['comments.ts'], 'node')

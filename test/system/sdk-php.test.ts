@@ -187,7 +187,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
       expect(await send({ ...paid, sequence: 9, id: crypto.randomUUID() })).toBe(204)
       expect(await send({ ...paid, sequence: 9, externalCode: 'pedido-0000000000000000' })).toBe(204)
       expect(await send({ ...paid, sequence: 9 }, `whsec_${btoa('of somebody else')}`)).toBe(401)
-      // A stale one: an event with the same sequence, the first of these, was applied.
+      // Ignored: the first of these events has the same sequence, and was applied.
       expect(await send(paid)).toBe(204)
       expect(await isPaid(path)).toBe(false)
       expect(await send({ ...paid, sequence: 9 })).toBe(204)

@@ -190,7 +190,7 @@ describe('a service of several processes', () => {
     )
     expect(await running.ended).toEqual({ code: 0, signal: null })
     expect(livePids(running.lines)).toEqual([])
-    // For the next test. Almost nothing is refilled meanwhile.
+    // For the next test. Its rate limit refills almost nothing while the test runs.
     installation.running = await start(dataDir, { RATE_LIMIT_CREATE: '0.001', RATE_LIMIT_CREATE_BURST: '20' })
     baseUrl = installation.running.baseUrl
     await shops.stop()
