@@ -75,7 +75,11 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await signIn(page, service, email)
     await go('/transactions')
     await page.getByText('26 in all').waitFor()
-    await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+    await page.evaluate(async () => {
+      scrollTo(0, document.body.scrollHeight)
+      // The page knows in the next frame that it is scrolled.
+      for (const _ of [1, 2]) await new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)))
+    })
     const first = await page.getByRole('row').nth(1).textContent()
     await charge(service, { amount: 1_300 })
     await page.getByRole('button', { name: '1 change' }).waitFor()
@@ -210,7 +214,8 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
       globalThis.fetch = async (address, options) => {
         if (new Headers(options?.headers).get('accept') !== 'text/csv') return await send(address, options)
         globalThis.fetch = send
-        const { status, headers } = await send(address, options)
+        const { status, headers, body } = await send(address, options)
+        await body?.cancel()
         const pull = (stream: ReadableStreamDefaultController) => stream.error(new TypeError('network error'))
         return new Response(new ReadableStream({ pull }), { status, headers })
       }
