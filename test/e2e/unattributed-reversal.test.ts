@@ -11,8 +11,25 @@ import { startSendBack } from '../../src/suspense/send-back.ts'
 import { recordReported } from '../../src/transactions/dispute/dispute.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { decide, dispute, disputesOf, pollUntil } from '../support/disputes.ts'
-import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } from '../support/payments.ts'
-import { fetchRefundable, payOne, refund, returnsOf, setFixedFee, untilRefund } from '../support/refunds.ts'
+import {
+  charge,
+  eventsOf,
+  fetchTransaction,
+  openQuietBank,
+  payAt,
+  statusesOf,
+  untilStatus,
+} from '../support/payments.ts'
+import { correctReturn } from '../support/reconciling.ts'
+import {
+  fetchRefundable,
+  forgeReturn,
+  payOne,
+  refund,
+  returnsOf,
+  setFixedFee,
+  untilRefund,
+} from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSuspenseOf, operatorBalances, payUnattributed, untilReturned } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
@@ -186,6 +203,19 @@ describe('an attribution', () => {
     await dispute(service, disputed.endToEnd)
     await pollUntil(service, disputed.id, 'BLOCKED')
     await expect(undo(disputed.suspended.id)).rejects.toThrow(/disputed/)
+  })
+
+  it('is reversed while a return is confirmed, which is then not corrected at the transaction', async () => {
+    const { id, endToEnd, suspended } = await payUnattributed(service)
+    await match(suspended.id, id)
+    await forgeReturn(service, endToEnd, 400, 'ORIGINAL')
+    const bank = await openQuietBank(service)
+    const beforeCommit = async () => await undo(suspended.id)
+    await expect(correctReturn(service, bank.handle, endToEnd, { beforeCommit })).rejects.toThrow(
+      /attribution .* was reversed meanwhile/,
+    )
+    expect(await fetchRefundable(service, id)).toMatchObject({ status: 'REFUNDED', amountReturned: 0 })
+    await bank.close()
   })
 
   it('and a return of the same payment never both succeed, in any order', async () => {

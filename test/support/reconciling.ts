@@ -77,9 +77,14 @@ export async function listDiscrepancies(
 
 /**
  * Runs a reconciliation that finds a return of 400 cents which only the acquirer has, and confirms its proposal as an
- * operator.
+ * operator. `beforeCommit` runs after both sides were compared again.
  */
-export async function correctReturn(service: TestService, send: Send, endToEnd: string): Promise<void> {
+export async function correctReturn(
+  service: TestService,
+  send: Send,
+  endToEnd: string,
+  { beforeCommit = async () => {} }: { beforeCommit?: () => Promise<unknown> } = {},
+): Promise<void> {
   const deps = settleDepsWith(service, send)
   const [acquirer] = deps.acquirers.all
   if (!acquirer) throw new Error('the service has no acquirer')
@@ -90,5 +95,12 @@ export async function correctReturn(service: TestService, send: Send, endToEnd: 
   const open = await listDiscrepancies(service.db, { acquirer: acquirer.name, onlyOpen: true })
   const found = open.find(({ reference }) => reference === endToEnd)
   expect(found).toMatchObject({ class: 'return', proposal: { action: 'correct', cents: -400 } })
-  await confirmDiscrepancy(deps, { id: found?.id ?? '', by: { actor: 'cli:maria' } })
+  const transaction: Db['transaction'] = async (work, lock) => {
+    await beforeCommit()
+    return await deps.db.transaction(work, lock)
+  }
+  await confirmDiscrepancy(
+    { ...deps, db: { ...deps.db, transaction } },
+    { id: found?.id ?? '', by: { actor: 'cli:maria' } },
+  )
 }

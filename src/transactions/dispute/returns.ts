@@ -1,5 +1,6 @@
 import type { Payment, PaymentReturn } from '../../acquirers/acquirer.ts'
 import type { Tx } from '../../db/sql.ts'
+import { refusal } from '../../lib/errors.ts'
 import { toTxid } from '../../pix/ids.ts'
 import { listRefunds, type RefundRow } from '../refund/store.ts'
 import type { SettleDeps } from '../settle.ts'
@@ -30,7 +31,7 @@ export async function recordReturns(
   if (amount <= 0) return row
   // Its attribution to this transaction was reversed: the payment is in the suspense account again, which handles its
   // returns.
-  if (refunds.some(({ suspense_payment_id: undone }) => undone !== null)) return row
+  if (isReversed(refunds)) return row
   const parts = share(amount, returns, { posted, payment, now })
   const [first] = parts
   const reference = first ? `${payment.endToEndId}/${first.reference}` : null
@@ -80,6 +81,8 @@ export async function settleReturns(
  * Records a return that the bank made without a dispute and that an operator confirmed: the transaction shows it, and
  * that part can no longer be refunded. Runs in the commit in which the discrepancy is confirmed; returns what to do
  * once the correction is posted.
+ *
+ * @throws {AppError} `difference_not_possible` when the payment has left the transaction
  */
 export async function enterConfirmedReturn(
   tx: Tx,
@@ -94,6 +97,12 @@ export async function enterConfirmedReturn(
 ): Promise<() => Promise<void>> {
   const row = await lockTransaction(tx, merchantId, id)
   if (row?.amount_paid == null) return async () => {}
+  if (isReversed(await listRefunds(tx, row)))
+    throw refusal(
+      'difference_not_possible',
+      'changed',
+      'The attribution of the payment to its transaction was reversed meanwhile, so nothing was posted. Run `npx guiche reconcile` to compare again.',
+    )
   // A return that the PSP no longer shows. These statuses do not lead back to PAID (status.ts), so only the ledger is
   // corrected.
   if (amount < 0 && (row.status === 'REFUNDED' || row.status === 'INFRACTION')) return async () => {}
@@ -134,6 +143,10 @@ function share(
 
 export function returnsUnderMed(payment: Payment): PaymentReturn[] {
   return payment.returns.filter(({ isDone, nature }) => isDone && nature.startsWith('MED'))
+}
+
+function isReversed(refunds: RefundRow[]): boolean {
+  return refunds.some(({ suspense_payment_id: undone }) => undone !== null)
 }
 
 function sumOf(parts: { amount: number }[]): number {
