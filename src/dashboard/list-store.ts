@@ -142,7 +142,7 @@ export async function countStatuses(db: Reads, matching: Matching): Promise<Stat
   return await runList<StatusCount>(
     db,
     `${matching.reader} counts`,
-    sql`select status, count(*) as count, sum(amount)::bigint as amount from (${some}) matching group by status`,
+    sql`select status, count(*) as count, sum(amount)::bigint as amount from (${some}) matching group by status order by status`,
   )
 }
 
@@ -165,7 +165,7 @@ export async function countTransactions(
         union all
         select status, sum(change), sum(amount) from transaction_count_changes ${days} group by status
       ) counts
-      group by status having sum(count) <> 0`,
+      group by status having sum(count) <> 0 order by status`,
   )
 }
 
