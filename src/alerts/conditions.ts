@@ -36,6 +36,12 @@ const hour = 60 * minute
 const day = 24 * hour
 
 /**
+ * Classes of discrepancies that need no person: a late entry may still appear, and one at a cut-off only has another
+ * date on each side of midnight.
+ */
+export const timingClasses = ['late', 'cut_off']
+
+/**
  * The conditions that people are notified of: the one definition for the messages, the dashboard and the alert rules.
  * All use metrics that are the same in each process: they are read from the database, or, for certificates, from the
  * files of the settings. Metrics of a single process are used only in rules for Prometheus.
@@ -56,10 +62,9 @@ export const conditions = {
     ...{ metric: 'guiche_ledger_verification_overdue_seconds', above: 0, forSeconds: 5 * minute, fact: 'age' },
     screen: '/system',
   },
-  // A late entry may still appear, and one at a cut-off only has another date on each side of midnight.
   discrepancy_open: {
     ...{ rule: 'GuicheDiscrepancyOpen', severity: 'warning' },
-    ...{ metric: 'guiche_reconciliation_differences_open', except: { class: ['late', 'cut_off'] } },
+    ...{ metric: 'guiche_reconciliation_differences_open', except: { class: timingClasses } },
     ...{ by: ['acquirer'], combine: 'sum', above: 0, forSeconds: hour, fact: 'count' },
     screen: '/reconciliation',
   },

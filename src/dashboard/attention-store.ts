@@ -1,3 +1,4 @@
+import { timingClasses } from '../alerts/conditions.ts'
 import { type Db, empty, sql } from '../db/sql.ts'
 import { deadline } from '../transactions/dispute/store.ts'
 import type { ReviewReason } from '../withdrawals/status.ts'
@@ -47,7 +48,7 @@ export async function countSuspense(db: Db, limit: number): Promise<Counted> {
 export async function countDiscrepancies(db: Db, limit: number): Promise<Pick<Counted, 'count' | 'first'>> {
   const [row] = await db.query<Pick<Counted, 'count' | 'first'>>(sql`
     select count(*) as count, min(found_at) as first from (
-      select found_at from differences where state = 'open' and class not in ('late', 'cut_off') order by found_at limit ${limit}
+      select found_at from differences where state = 'open' and class <> all (${timingClasses}) order by found_at limit ${limit}
     ) waiting`)
   return row ?? { count: 0, first: null }
 }
