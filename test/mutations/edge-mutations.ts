@@ -198,7 +198,7 @@ export const edgeMutations: Mutation[] = [
     edits: [
       edit(
         'src/transactions/dispute/dispute.ts',
-        'if ((await listRefunds(tx, row)).some(({ suspense_payment_id: undone }) => undone !== null)) return false',
+        'if (isAttributionReversed(await listRefunds(tx, row))) return false',
         '',
       ),
     ],

@@ -8,7 +8,7 @@ import { inReais } from '../../lib/money.ts'
 import { takeDisputesOf } from '../../suspense/dispute-store.ts'
 import { findOwners } from '../owner-store.ts'
 import { leftOf } from '../refund/after.ts'
-import { listRefunds } from '../refund/store.ts'
+import { isAttributionReversed, listRefunds } from '../refund/store.ts'
 import type { SettleDeps } from '../settle.ts'
 import { type LockedTransaction, lockTransaction } from '../store.ts'
 import { recordReturns } from './returns.ts'
@@ -170,7 +170,7 @@ export async function recordReported(
     const row = await lockTransaction(tx, merchantId, id)
     if (row?.end_to_end !== found.endToEndId) return false
     // The attribution was reversed while this waited for the lock: the payment has left, and its disputes with it.
-    if ((await listRefunds(tx, row)).some(({ suspense_payment_id: undone }) => undone !== null)) return false
+    if (isAttributionReversed(await listRefunds(tx, row))) return false
     const { acquirer } = row
     const now = deps.clock.now()
     const kept = await takeDisputesOf(tx, { acquirer, endToEndId: found.endToEndId })

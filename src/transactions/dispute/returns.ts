@@ -2,7 +2,7 @@ import type { Payment, PaymentReturn } from '../../acquirers/acquirer.ts'
 import type { Tx } from '../../db/sql.ts'
 import { refusal } from '../../lib/errors.ts'
 import { toTxid } from '../../pix/ids.ts'
-import { listRefunds, type RefundRow } from '../refund/store.ts'
+import { isAttributionReversed, listRefunds, type RefundRow } from '../refund/store.ts'
 import type { SettleDeps } from '../settle.ts'
 import { type LockedTransaction, lockTransaction } from '../store.ts'
 import { returnUnderMed, settleDisputes } from './steps.ts'
@@ -31,7 +31,7 @@ export async function recordReturns(
   if (amount <= 0) return row
   // Its attribution to this transaction was reversed: the payment is in the suspense account again, which handles its
   // returns.
-  if (isReversed(refunds)) return row
+  if (isAttributionReversed(refunds)) return row
   const parts = share(amount, returns, { posted, payment, now })
   const [first] = parts
   const reference = first ? `${payment.endToEndId}/${first.reference}` : null
@@ -97,7 +97,7 @@ export async function enterConfirmedReturn(
 ): Promise<() => Promise<void>> {
   const row = await lockTransaction(tx, merchantId, id)
   if (row?.amount_paid == null) return async () => {}
-  if (isReversed(await listRefunds(tx, row)))
+  if (isAttributionReversed(await listRefunds(tx, row)))
     throw refusal(
       'difference_not_possible',
       'changed',
@@ -143,10 +143,6 @@ function share(
 
 export function returnsUnderMed(payment: Payment): PaymentReturn[] {
   return payment.returns.filter(({ isDone, nature }) => isDone && nature.startsWith('MED'))
-}
-
-function isReversed(refunds: RefundRow[]): boolean {
-  return refunds.some(({ suspense_payment_id: undone }) => undone !== null)
 }
 
 function sumOf(parts: { amount: number }[]): number {

@@ -100,6 +100,11 @@ export async function listRefunds(
     select ${columns} from refunds where merchant_id = ${merchant_id} and transaction_id = ${id} order by created_at`)
 }
 
+/** Whether one of a transaction's refunds took its payment back into the suspense account. */
+export function isAttributionReversed(refunds: RefundRow[]): boolean {
+  return refunds.some(({ suspense_payment_id: suspensePaymentId }) => suspensePaymentId !== null)
+}
+
 /**
  * Writes how a refund ended. Returns false when that is known already, or when it was requested again after the
  * request that was refused.
