@@ -81,6 +81,8 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
       for (const _ of [1, 2]) await new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)))
     })
     const first = await page.getByRole('row').nth(1).textContent()
+    // Charges of one moment are listed in any order: this one could be on the second page.
+    service.clock.advance(1_000)
     await charge(service, { amount: 1_300 })
     await page.getByRole('button', { name: '1 change' }).waitFor()
     const [lists, others] = [countRequests(page, '/list/transaction'), countRequests(page, '/attention')]
